@@ -20,7 +20,8 @@ const usage = `node demo/call.ts [--user NAME] [--wait] URL [TOOL [ARGUMENTS]]
 
   TOOL          default: lists the tools
   ARGUMENTS     a JSON object in single quotes, such as '{"id":1}'
-  --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol or dave
+  --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol,
+                dave or erin
   --wait        repeats a call that waits for a person's approval, until it is decided
 
 With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
@@ -78,11 +79,11 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
     let shown: string | undefined;
     for (;;) {
       const result = await attempt(agent, given).catch((error: unknown) => new Failed(error));
-      const seen = result === undefined || result instanceof Failed ? takeRefusal(agent) : undefined;
+      const refusal = result === undefined || result instanceof Failed ? takeRefusal(agent, server) : undefined;
       if (result instanceof Failed) {
-        if (seen === undefined) throw result.cause;
-        const id = await waitingId(seen);
-        if (id === undefined || id !== shown) await show(seen);
+        const id = refusal?.isLast === true ? await waitingId(refusal.seen) : undefined;
+        if (refusal !== undefined && (id === undefined || id !== shown)) await show(refusal.seen);
+        if (refusal?.isLast !== true) console.log(`${server.href}: ${reasonOf(result.cause)}`);
         if (values.wait !== true || id === undefined) return 1;
         shown = id;
         // Its token may end meanwhile. The user then signs in again, at the same client: it is the same call.
@@ -94,7 +95,7 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
         console.log(JSON.stringify(result, null, 2));
         return 0;
       }
-      if (seen !== undefined) await show(seen);
+      if (refusal !== undefined) await show(refusal.seen);
       if (token || signIns === maxSignIns) return 1;
       signIns += 1;
       const authorizationUrl = agent.oauth.takeAuthorizationUrl();
@@ -103,9 +104,10 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
       agent.recorder.take();
     }
   } catch (error) {
-    const seen = takeRefusal(agent);
-    if (seen === undefined) console.log(`${server.href}: ${reasonOf(error)}`);
-    else await show(seen);
+    const refusal = takeRefusal(agent, server);
+    if (refusal !== undefined) await show(refusal.seen);
+    // Where the last answer is not a refusal of the server, the client itself refused: the issuer, the resource.
+    if (refusal?.isLast !== true) console.log(`${server.href}: ${reasonOf(error)}`);
     return 1;
   } finally {
     await agent.close();
@@ -133,9 +135,17 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
-/** The last answer that was a refusal, as the client got it; undefined if there was none. */
-function takeRefusal(agent: Agent): Seen | undefined {
-  return agent.recorder.take().findLast(({ status }) => status >= 400);
+interface Refusal {
+  /** The last answer of the server that was a refusal, as the client got it. */
+  readonly seen: Seen;
+  /** Whether it is the last answer of all. */
+  readonly isLast: boolean;
+}
+
+function takeRefusal(agent: Agent, server: URL): Refusal | undefined {
+  const all = agent.recorder.take();
+  const seen = all.findLast(({ status, url }) => status >= 400 && url.href === server.href);
+  return seen && { seen, isLast: seen === all.at(-1) };
 }
 
 async function show(seen: Seen): Promise<void> {

@@ -10,7 +10,7 @@ import { obtainToken, registerClient } from './obtain-token.ts';
 
 const usage = `node demo/token.ts [--user NAME] [SCOPE…]
 
-  --user NAME   who signs in: alice (the default), bob, carol or dave
+  --user NAME   who signs in: alice (the default), bob, carol, dave or erin
   SCOPE         default: read
 
 The environment variable ISSUER is the authorization server; default: http://127.0.0.1:9000`;

@@ -35,6 +35,7 @@ export const annotations: Vocabulary = [
     },
   },
   'x-because',
+  'x-claim',
 ];
 
 /** `validators.js` as it should be. It exports a function for each schema. */

@@ -94,6 +94,36 @@ describe('src/', () => {
     expect(rules.impurities(planted('src/policy/x.ts', 'const now = Date.now();'))).toHaveLength(1);
   });
 
+  test('gathers foreign bytes by a Gatherer alone', () => {
+    const own = [
+      // The operator's own input, and answers of the operator's own gateway.
+      /^src\/cli\/(?:explain|terminal|operator)\.ts: /,
+      // Read to a limit before.
+      /^src\/cli\/doctor\/(?:finding|client-auth)\.ts: .*boundedAnswer/,
+      /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
+      // The pieces of one chunk, or of one text that the gateway made.
+      /^src\/mcp\/event-(?:id-)?filter\.ts: /,
+      /^src\/store\/sealing\.ts: /,
+      /^src\/serve\/standard-output\.ts: writev/,
+      /^src\/mcp\/private-filter\.ts: const bytes/,
+    ];
+    const lines = rules.gatherersOfBodies(src);
+    expect(lines.filter((line) => !own.some((form) => form.test(line)))).toEqual([]);
+    expect(own.filter((form) => !lines.some((line) => form.test(line)))).toEqual([]);
+  });
+
+  test.for([
+    'const chunks: Buffer[] = [];',
+    '#held: Buffer[] = [];',
+    'readonly #waiting: (Buffer | undefined)[] = [];',
+    'return Buffer.concat(chunks);',
+    "import { text } from 'node:stream/consumers';",
+    'const text = await response.text();',
+    'return (await fetch(url)).json();',
+  ])('planted: %s', (line) => {
+    expect(rules.gatherersOfBodies(planted('src/x.ts', line))).toHaveLength(1);
+  });
+
   test('names in pipeline.ts the file of each step', () => {
     const text = src.find(({ path }) => path === 'src/pipeline/pipeline.ts')?.text ?? '';
     const steps = [...text.matchAll(/^export interface (?:Stages|Gateway) \{\n(.*?)^\}/gms)].flatMap(([, body = '']) =>

@@ -1,4 +1,5 @@
 import type { Scenario } from '../bench.ts';
+import { besideStreams } from './beside-streams.ts';
 import { firstSight } from './first-sight.ts';
 import { latency } from './latency.ts';
 import { connect, get, list, opaque, post, postModern } from './requests.ts';
@@ -22,6 +23,7 @@ export const scenarios: readonly Scenario[] = [
   overhead,
   size,
   streams,
+  besideStreams,
   revokedStreams,
   keptRevocations,
   workers,

@@ -11,7 +11,7 @@ export const APPROVALS_PATH = '/approvals';
 const MAX_DECISION_BYTES = 1024;
 
 /**
- * Answers an operator: GET lists the requests, and POST to one of them decides.
+ * Answers an operator: GET lists the requests without arguments, GET of one shows it, and POST to it decides.
  *
  * @throws {AdminRefusal}
  */
@@ -22,7 +22,9 @@ export async function answerApprovals(
 ): Promise<void> {
   const id = path.slice(APPROVALS_PATH.length + 1);
   if (request.method === 'GET' && id === '') return send(response, await source.ask('approvals', undefined));
-  if (request.method !== 'POST' || id === '') throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'POST' });
+  if (request.method === 'GET') return send(response, await source.ask('approval', id));
+  if (request.method !== 'POST' || id === '')
+    throw new AdminRefusal(405, '', { allow: id === '' ? 'GET' : 'GET, POST' });
   const body = await jsonBody(request, MAX_DECISION_BYTES);
   const decision = isObject(body) ? body['decision'] : undefined;
   if (decision !== 'approve' && decision !== 'deny' && decision !== 'withdraw')
@@ -40,6 +42,7 @@ export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
 const LINES = 1_000;
+const NO_REVOCATION = 'The gateway has no `revocation`: add `revocation: {}` to gateway.yaml, and restart it.\n';
 
 /**
  * Answers an operator: GET lists what is kept, a JSON line each, and POST revokes.
@@ -51,12 +54,14 @@ export async function answerRevocations(
   response: ServerResponse,
   revocations: OperatorRevocations | undefined,
 ): Promise<void> {
-  if (revocations === undefined) throw new AdminRefusal(404, 'The gateway has no `revocation` in its configuration.\n');
+  if (revocations === undefined) throw new AdminRefusal(404, NO_REVOCATION);
   if (request.method === 'GET') return list(response, revocations);
   if (request.method !== 'POST') throw new AdminRefusal(405, '', { allow: 'GET, POST' });
-  const problem = await revocations.revoke(await commandIn(request));
+  const command = await commandIn(request);
+  const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
+  const problem = await revocations.revoke(command);
   if (problem !== undefined) throw new AdminRefusal(422, `Not revoked: ${problem}.\n`);
-  json(response, { status: 'revoked' });
+  json(response, { status: 'revoked', until });
 }
 
 async function list(response: ServerResponse, revocations: OperatorRevocations): Promise<void> {

@@ -42,7 +42,7 @@ export interface ServerCalls {
   readonly answered: boolean;
   /** The circuits that are not closed; undefined if all are closed. */
   circuits(): ServerState['circuits'];
-  /** The last failure of the first of these circuits. */
+  /** The last failure of the first of these circuits, besides those of discovery, which has its own. */
   problem(): string | undefined;
   /** Reports that the server answers again: open circuits close on trial. */
   readonly recovered: () => void;
@@ -153,7 +153,10 @@ export function createServerCalls(
       });
       return open.length === 0 ? undefined : Object.fromEntries(open);
     },
-    problem: () => [...endpoints.values()].find(({ breaker }) => breaker.state() !== 'closed')?.problem,
+    problem: () =>
+      [...endpoints.values()].find(
+        ({ operation, breaker }) => operation !== 'discovery' && breaker.state() !== 'closed',
+      )?.problem,
     recovered() {
       for (const { breaker } of endpoints.values()) breaker.recovered();
     },

@@ -32,9 +32,7 @@ function prepareFor(credentials: ClientCredentials, issuer: string, clock: Clock
   const { clientId: client_id } = credentials;
   switch (credentials.clientAuth) {
     case 'client_secret_basic': {
-      // RFC 6749 §2.3.1: id and secret are form-encoded first.
-      const pair = `${formEncoded(client_id)}:${formEncoded(credentials.clientSecret)}`;
-      const headers = { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+      const headers = { authorization: basicCredentials(client_id, credentials.clientSecret) };
       return (form) => ({ body: form, headers });
     }
     case 'client_secret_post': {
@@ -81,6 +79,17 @@ function withParameters(form: URLSearchParams, parameters: Readonly<Record<strin
   return body;
 }
 
+/**
+ * The `Authorization` value of a client with a secret, RFC 6749 §2.3.1: id and secret are form-encoded first. Many
+ * servers do not decode them. Therefore only what has another meaning in the header or in the encoding is encoded, so
+ * that the usual secrets read the same at every server.
+ */
+export function basicCredentials(clientId: string, clientSecret: string): string {
+  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
+}
+
+/** A space is `%20`, which readers of a form and of a URL decode alike. */
 function formEncoded(value: string): string {
-  return new URLSearchParams({ v: value }).toString().slice('v='.length);
+  return value.toWellFormed().replace(/[^\x21-\x7e]|[:%+]/gu, encodeURIComponent);
 }

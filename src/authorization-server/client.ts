@@ -70,7 +70,9 @@ export function createServerClient(
     if (discovery.problem() !== undefined) {
       return { ...base, state: discovery.isKnown() ? 'stale' : 'unavailable', ...trouble };
     }
-    if (circuits !== undefined) return { ...base, state: 'degraded', ...trouble };
+    // One location of the metadata may fail while another has them.
+    const isDegraded = Object.keys(circuits ?? {}).some((operation) => operation !== 'discovery');
+    if (isDegraded) return { ...base, state: 'degraded', ...trouble };
     return { ...base, state: discovery.isKnown() || calls.answered ? 'available' : 'unknown' };
   }
 

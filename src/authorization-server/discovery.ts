@@ -128,13 +128,35 @@ function locations(base: string): readonly string[] {
   ];
 }
 
+/**
+ * Reads the metadata at the first location that has those of this issuer. A location that fails in any way costs only
+ * itself: a proxy may answer 5xx for a path that the server does not have.
+ *
+ * @throws {Denial} `authorization_server.unavailable` if no location has them.
+ */
 async function discover(server: AuthorizationServer, get: DiscoveryParts['get']): Promise<ServerMetadata> {
-  for (const location of locations(server.backchannel)) {
-    const { status, body } = await get(location);
-    // Some servers answer 200 with a page for every unknown path.
-    if (status === 200 && typeof body === 'object' && body !== null) return read(body, server, location);
+  const candidates = locations(server.backchannel);
+  const failures: Denial[] = [];
+  for (const location of candidates) {
+    try {
+      const { status, body } = await get(location);
+      // Some servers answer 200 with a page for every unknown path.
+      if (status === 200 && typeof body === 'object' && body !== null) return read(body, server, location);
+    } catch (error) {
+      if (!(error instanceof Denial)) throw error;
+      failures.push(error);
+    }
   }
-  throw unusable(server, `no metadata at ${locations(server.backchannel).join(' or ')}`);
+  throw worst(failures) ?? unusable(server, `no metadata at ${candidates.join(' or ')}`);
+}
+
+/** The failure that helps an operator most, with the longest pause that any location requests. */
+function worst(failures: readonly Denial[]): Denial | undefined {
+  const told = failures.find(({ cause }) => cause instanceof OtherIssuer) ?? failures[0];
+  if (told === undefined) return undefined;
+  const { reason, detail, cause } = told;
+  const retryAfterSeconds = Math.max(...failures.map((failure) => failure.retryAfterSeconds ?? 0));
+  return new Denial(reason, detail, { cause, ...(retryAfterSeconds > 0 && { retryAfterSeconds }) });
 }
 
 function read(body: object, server: AuthorizationServer, location: string): ServerMetadata {

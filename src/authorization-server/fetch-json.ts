@@ -2,6 +2,7 @@ import { parsedJson } from '../lib/json/parsed.ts';
 import type { ServerAnswer } from '../model/authorization-server.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Gatherer } from '../lib/gatherer.ts';
 import { http } from '../lib/http/node-http.ts';
 import { withoutQuery } from '../lib/wording.ts';
 
@@ -24,6 +25,18 @@ export interface FetchJsonOptions {
 /** A call without a usable answer: refused, timed out, too large, compressed or cut off. */
 export class FetchError extends Error {
   override readonly name = 'FetchError';
+  /** Whether the server answered this call, with a body that is not usable. */
+  readonly isAnswered: boolean;
+
+  constructor(message: string, cause: unknown) {
+    super(message, { cause });
+    this.isAnswered = cause instanceof UnusableBody;
+  }
+}
+
+/** A body that the server sent, and that is too large, compressed or not UTF-8. */
+class UnusableBody extends Error {
+  override readonly name = 'UnusableBody';
 }
 
 /** Fetches JSON over kept-alive connections. */
@@ -88,7 +101,7 @@ export function createJsonFetcher(): JsonFetcher {
           throw error;
         });
       } catch (error) {
-        throw new FetchError(`${withoutQuery(url)}: ${reasonOf(error)}`, { cause: error });
+        throw new FetchError(`${withoutQuery(url)}: ${reasonOf(error)}`, error);
       }
     },
     close() {
@@ -186,30 +199,28 @@ async function readJsonAnswer(response: IncomingMessage, maxBytes: number): Prom
 
 function readText(response: IncomingMessage, maxBytes: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const gatherer = new Gatherer(maxBytes);
     response.on('error', reject);
     response.on('close', () => reject(new Error('the answer was cut off')));
     const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } = response.headers;
     if (encoding.toLowerCase() !== 'identity') {
-      reject(new Error('answered with a content-encoding that was not requested'));
+      reject(new UnusableBody('answered with a content-encoding that was not requested'));
       return;
     }
-    const tooMuch = (): void => reject(new Error(`answered with more than ${maxBytes} bytes`));
+    const tooMuch = (): void => reject(new UnusableBody(`answered with more than ${maxBytes} bytes`));
     if (Number(length) > maxBytes) {
       tooMuch();
       return;
     }
     response.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) tooMuch();
-      else chunks.push(chunk);
+      if (gatherer.length + chunk.length > maxBytes) tooMuch();
+      else gatherer.push(chunk);
     });
     response.on('end', () => {
       try {
-        resolve(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)));
+        resolve(new TextDecoder('utf-8', { fatal: true }).decode(gatherer.take()));
       } catch {
-        reject(new Error('answered with bytes that are not UTF-8'));
+        reject(new UnusableBody('answered with bytes that are not UTF-8'));
       }
     });
   });

@@ -1,5 +1,5 @@
 import type { OptionsOf } from './options.ts';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { policiesIn } from '../config/policies.ts';
 import {
   compareAll,
@@ -12,7 +12,7 @@ import type { Config } from '../model/config.ts';
 import type { Policy } from '../model/policy.ts';
 import { Disagreement } from '../policy/prove/prove.ts';
 import { decidingBy } from '../review/run-tests.ts';
-import { type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
+import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
 import { printable } from '../lib/wording.ts';
 import { flowYaml } from '../review/flow-yaml.ts';
 
@@ -25,7 +25,7 @@ export async function compare({ from, to, config: file, json }: OptionsOf<'compa
   let after: Compared;
   let reading = toConfig ? to : file;
   try {
-    ({ config } = await load(reading));
+    ({ config } = await loadWithoutSecrets(reading));
     reading = from;
     before = await comparedIn(from);
     reading = to ?? file;
@@ -51,7 +51,7 @@ function isConfig(path: string): boolean {
 
 async function comparedIn(path: string): Promise<Compared> {
   if (!isConfig(path)) return { policies: await policiesIn(path) };
-  const { config } = await load(path);
+  const { config } = await loadWithoutSecrets(path);
   return { policies: config.policies, config };
 }
 
@@ -121,5 +121,5 @@ function comparisonJson({ differences, undecided }: NamedComparison): string {
     return { policy, kind, rule, was, now, given: witness?.given ?? null, when: witness?.when ?? null };
   });
   const open = undecided.map(({ policy, rule, why }) => ({ policy, rule, why }));
-  return `${JSON.stringify({ differences: rows, undecided: open }, undefined, 2)}\n`;
+  return jsonText({ differences: rows, undecided: open }, 2);
 }

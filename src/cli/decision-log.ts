@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { Gatherer } from '../lib/gatherer.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import { counted } from '../lib/wording.ts';
@@ -20,6 +21,13 @@ export interface SettledCall {
   readonly settled: string;
 }
 
+/** A request that was allowed, and then failed: the upstream did not answer it. */
+export interface RequestFailure {
+  readonly requestId: string;
+  readonly reason: string;
+  readonly detail: string;
+}
+
 /**
  * Why a line is skipped. `unreadable`: a decision that was cut off, or that has members of other types than the gateway
  * writes.
@@ -30,9 +38,12 @@ type Skipped = 'no decision' | 'unreadable' | 'too long';
 export class LogReader {
   readonly #skipped = { 'no decision': 0, unreadable: 0, 'too long': 0 };
   readonly #onSkipped: (why: Skipped) => void;
+  readonly #onFailure: ((failure: RequestFailure) => void) | undefined;
 
-  constructor(onSkipped: (why: Skipped) => void = () => {}) {
+  /** @param onFailure Gets each failure, after the decision on the request. */
+  constructor(onSkipped: (why: Skipped) => void = () => {}, onFailure?: (failure: RequestFailure) => void) {
     this.#onSkipped = onSkipped;
+    this.#onFailure = onFailure;
   }
 
   /**
@@ -46,7 +57,9 @@ export class LogReader {
     try {
       for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
         const record = line === undefined ? 'too long' : recordIn(line);
-        if (typeof record === 'string') this.#skip(record);
+        const failure = this.#onFailure && line !== undefined ? failureIn(line) : undefined;
+        if (failure !== undefined) this.#onFailure?.(failure);
+        else if (typeof record === 'string') this.#skip(record);
         else if (record !== undefined) yield record;
       }
     } catch (error) {
@@ -97,6 +110,15 @@ function recordIn(line: string): LoggedDecision | SettledCall | Skipped | undefi
   if (msg !== 'decision') return 'no decision';
   const record = recordedDecision(entry);
   return record === undefined ? 'unreadable' : { ...record, entry };
+}
+
+function failureIn(line: string): RequestFailure | undefined {
+  if (!line.includes('"request failed"')) return undefined;
+  const entry = parsedJson(line.slice(line.indexOf('{')));
+  if (!isObject(entry) || entry['msg'] !== 'request failed') return undefined;
+  const { request_id: requestId, reason, detail } = entry;
+  if (typeof requestId !== 'string' || typeof reason !== 'string') return undefined;
+  return { requestId, reason, detail: typeof detail === 'string' ? detail : '' };
 }
 
 /** The time of a decision, RFC 3339; empty if the line has none. */
@@ -164,17 +186,17 @@ async function* linesUntilReplaced(path: string, file: FileHandle): AsyncGenerat
 
 const NEWLINE = 0x0a;
 
-/** Splits bytes into lines. It keeps the bytes of an open line apart, so that a long line takes linear time. */
+/** Splits bytes into lines. */
 class LineSplitter {
-  #parts: Buffer[] = [];
-  #length = 0;
+  /** The beginning of the line that is open. */
+  readonly #open = new Gatherer(MAX_LINE_BYTES);
+  #isTooLong = false;
 
   /** The lines that end in these bytes, which may be reused afterwards; undefined for one that is too long. */
   *lines(bytes: Buffer): Generator<string | undefined> {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      this.#add(bytes.subarray(start, end));
-      yield this.#taken();
+      yield this.#line(bytes.subarray(start, end));
       start = end + 1;
     }
     this.#add(Buffer.from(bytes.subarray(start)));
@@ -182,19 +204,21 @@ class LineSplitter {
 
   /** The last line, if no newline ends it. */
   *end(): Generator<string | undefined> {
-    if (this.#length > 0) yield this.#taken();
+    if (this.#isTooLong || this.#open.length > 0) yield this.#line(Buffer.alloc(0));
   }
 
   #add(part: Buffer): void {
-    this.#length += part.length;
-    if (this.#length <= MAX_LINE_BYTES) this.#parts.push(part);
-    else this.#parts = [];
+    this.#isTooLong ||= this.#open.length + part.length > MAX_LINE_BYTES;
+    if (this.#isTooLong) this.#open.clear();
+    else this.#open.push(part);
   }
 
-  #taken(): string | undefined {
-    const line = this.#length <= MAX_LINE_BYTES ? Buffer.concat(this.#parts).toString() : undefined;
-    this.#parts = [];
-    this.#length = 0;
+  #line(last: Buffer): string | undefined {
+    // Most lines are whole.
+    if (this.#open.length === 0 && !this.#isTooLong && last.length <= MAX_LINE_BYTES) return last.toString();
+    this.#add(last);
+    const line = this.#isTooLong ? undefined : this.#open.take().toString();
+    this.#isTooLong = false;
     return line;
   }
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
-import { load } from '../config/load.ts';
+import { load, loadWithoutSecrets } from '../config/load.ts';
 import { historyIn } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { didYouMean, printable, quoted } from '../lib/wording.ts';
@@ -15,7 +15,7 @@ import type { Route } from '../model/route.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../review/explained.ts';
 import { LogReader } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, print, reportProblems, unreadable, UsageError } from './terminal.ts';
+import { jsonText, coloured, type ExitCode, print, reportProblems, unreadable, UsageError } from './terminal.ts';
 import { type Explanation, unknownArguments, type Attempt, type McpTarget } from '../model/policy.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
@@ -32,7 +32,8 @@ type ExplainOptions = OptionsOf<'explain'>;
  * @throws {UsageError} for options that do not describe a call.
  */
 export async function explain(options: ExplainOptions): Promise<ExitCode> {
-  const { config } = await load(options.config);
+  // An authorization server may have to be asked about a token.
+  const { config } = await (options.token === undefined ? loadWithoutSecrets : load)(options.config);
   try {
     const explanation = await explained(config, options);
     return print(options.json ? explanationJson(explanation) : explanationTable(explanation));
@@ -42,7 +43,7 @@ export async function explain(options: ExplainOptions): Promise<ExitCode> {
     const { reason, detail } = error;
     return print(
       options.json
-        ? `${JSON.stringify({ allow: false, reason, detail }, null, 2)}\n`
+        ? jsonText({ allow: false, reason, detail }, 2)
         : `${coloured('bad', 'deny')} ${reason}: ${detail}\n`,
     );
   }
@@ -147,7 +148,7 @@ function explanationJson(explained: Explained): string {
     notes,
     conditions,
   };
-  return `${JSON.stringify(members, null, 2)}\n`;
+  return jsonText(members, 2);
 }
 
 /** An explanation for people: the decision, what each condition wanted and found, and what would change it. */

@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
+import { isAccepted } from '../config/policies.ts';
 import { counted } from '../lib/wording.ts';
 import type { Config } from '../model/config.ts';
 import type { Route } from '../model/route.ts';
@@ -20,7 +21,7 @@ import { type ExitCode, Failure, UsageError } from './terminal.ts';
  */
 export async function learn(files: readonly string[], options: OptionsOf<'learn'>): Promise<ExitCode> {
   const claim = claimIn(options.by);
-  const { config } = await load(options.config);
+  const { config } = await loadWithoutSecrets(options.config);
   const route = routeNamed(config, options.route);
   const name = options.name ?? route.policy?.name ?? route.name;
   if (!/^[\w-]+$/.test(name))
@@ -40,11 +41,11 @@ export async function learn(files: readonly string[], options: OptionsOf<'learn'
   const calls = [...decisions.values()]
     .filter(({ allow }) => allow)
     .map((record) => ({ record, claim: valueOf(claim, record) }));
-  const learnt = learntPolicy(calls, route, claim);
+  const otherPaths = config.routes.filter((other) => other !== route).map(({ path }) => path);
+  const learnt = learntPolicy(calls, { ...route, otherPaths }, claim);
   if (learnt === undefined) {
     const lines = reader.missing === '' ? '' : ` (${reader.missing})`;
-    const none = `the log has no allowed call of the route ${route.name} whose name a policy can have`;
-    throw new Failure(`nothing was written: ${none}${lines}`);
+    throw new Failure(`nothing was written: ${nothingLearnt(calls.length, route)}${lines}`);
   }
   if (options.to === undefined) process.stdout.write(learnt.policy);
   else {
@@ -63,10 +64,18 @@ export async function learn(files: readonly string[], options: OptionsOf<'learn'
   return refused.length === 0 && learnt.omitted.length === 0 ? 0 : 1;
 }
 
+function nothingLearnt(calls: number, { name, protocol }: Route): string {
+  if (calls === 0 || protocol === 'mcp') return `the log has no allowed call of the route ${name}`;
+  const lack = `the log has no whole path of ${counted(calls, 'allowed call')} of the route ${name}`;
+  return `${lack}, and a policy lists paths: set log.paths to true, or write requests by hand`;
+}
+
 function claimIn(by: string | undefined): string | undefined {
   if (by === undefined) return undefined;
   const [, claim] = /^claim:(.+)$/.exec(by) ?? [];
   if (claim === undefined) throw new UsageError(`--by: ${JSON.stringify(by)} is not claim:NAME`);
+  if (!isAccepted({ claims: { [claim]: true } }))
+    throw new UsageError(`--by: ${JSON.stringify(claim)} is not the name of a claim, or a JSON Pointer to one`);
   return claim;
 }
 

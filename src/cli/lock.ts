@@ -143,5 +143,7 @@ function checked({ policy, lock: known }: Route, folder: PolicyFolder, shown: re
 function counts(shown: readonly DescribedDefinition[]): string {
   const { tool = [], prompt = [], instructions } = Object.groupBy(shown, ({ kind }) => kind);
   const others = instructions === undefined ? 'no instructions' : 'instructions';
-  return `${counted(tool.length, 'tool')}, ${counted(prompt.length, 'prompt')}, ${others}`;
+  const capable = shown.filter(({ needsCapabilities }) => needsCapabilities === true).length;
+  const some = capable === 0 ? '' : `; ${capable} of them only for clients with roots, sampling or elicitation`;
+  return `${counted(tool.length, 'tool')}, ${counted(prompt.length, 'prompt')}, ${others}${some}`;
 }

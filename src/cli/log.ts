@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
 import type { WriteStream } from 'node:tty';
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { InvalidValue, network } from '../config/values.ts';
 import { createIsWithin, type IsWithin } from '../lib/ip-address.ts';
 import { durationMs } from '../lib/quantity.ts';
 import { printable } from '../lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../model/decision.ts';
-import { harmlessJson } from '../telemetry/json-lines.ts';
-import { type LoggedDecision, LogReader, timeOf } from './decision-log.ts';
+import { type LoggedDecision, LogReader, type RequestFailure, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
+import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
 import { ensure } from '../lib/remembered.ts';
 
 type LogOptions = OptionsOf<'log'>;
@@ -21,6 +20,7 @@ type LogOptions = OptionsOf<'log'>;
  * @throws {UsageError} for options that contradict each other, and without a log.
  */
 export async function log(file: string | undefined, options: LogOptions): Promise<ExitCode> {
+  if (options.denied && options.failed) throw new UsageError('--failed shows allowed calls: omit --denied');
   if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
   const isWanted = filterOf(options, Date.now());
   const from = file ?? (await configuredFile(options.config));
@@ -32,7 +32,7 @@ export async function log(file: string | undefined, options: LogOptions): Promis
 
 async function configuredFile(config: string): Promise<string> {
   if (!existsSync(config)) return '-';
-  return (await load(config)).config.log.file ?? '-';
+  return (await loadWithoutSecrets(config)).config.log.file ?? '-';
 }
 
 type Filter = (decision: LoggedDecision) => boolean;
@@ -106,18 +106,35 @@ const BATCH = 1000;
 async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
   const summary = new Summary();
   const table = new Table(process.stdout);
-  const batch: LoggedDecision[] = [];
+  const batch: Row[] = [];
+  const recent = new Map<string, LoggedDecision>();
   const batchSize = options.follow || file === '-' ? 1 : BATCH;
   let decisions = 0;
-  const reader = new LogReader((why) => {
-    if (options.follow && why !== 'no decision') reportSkipped(file, reader);
-  });
+  const show = (row: Row): void => {
+    if (batch.push(row) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
+  };
+  const reader = new LogReader(
+    (why) => {
+      if (options.follow && why !== 'no decision') reportSkipped(file, reader);
+    },
+    (failure) => {
+      const decision = recent.get(failure.requestId);
+      if (decision === undefined || !isWanted({ ...decision, reason: failure.reason })) return;
+      if (options.summary) summary.failed += 1;
+      else if (!options.json) show({ ...decision, failure });
+      else if (options.failed) {
+        const { reason, detail } = failure;
+        print(jsonText({ ...decision.entry, failure: { reason, detail } }));
+      }
+    },
+  );
   for await (const decision of reader.decisions(file, options.follow)) {
     decisions += 1;
-    if (!isWanted(decision)) continue;
+    if (decision.allow && decision.requestId !== undefined) remember(recent, decision.requestId, decision);
+    if (options.failed || !isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
-    else if (options.json) process.stdout.write(`${harmlessJson(JSON.stringify(decision.entry))}\n`);
-    else if (batch.push(decision) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
+    else if (options.json) print(jsonText(decision.entry));
+    else show(decision);
   }
   process.stdout.write(table.rows(batch));
   reportSkipped(file, reader);
@@ -129,6 +146,18 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
   if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);
   if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
   return 0;
+}
+
+/** A decision, and how the call failed after it was allowed. */
+type Row = LoggedDecision & { readonly failure?: RequestFailure };
+
+/** The most decisions for which a failure may still come. */
+const MAX_RECENT = 10_000;
+
+function remember(recent: Map<string, LoggedDecision>, requestId: string, decision: LoggedDecision): void {
+  recent.set(requestId, decision);
+  const [oldest] = recent.keys();
+  if (recent.size > MAX_RECENT && oldest !== undefined) recent.delete(oldest);
 }
 
 function reportSkipped(file: string, { missing }: LogReader): void {
@@ -160,7 +189,7 @@ class Table {
   }
 
   /** A line for each decision, all aligned. A refusal has a second line, with its id and its whole detail. */
-  rows(decisions: readonly DecisionRecord[]): string {
+  rows(decisions: readonly Row[]): string {
     if (decisions.length === 0) return '';
     const rows = decisions.map((decision) => ({ decision, cells: cellsOf(decision) }));
     if (!this.#output.isTTY) {
@@ -188,7 +217,7 @@ class Table {
   }
 }
 
-function cellsOf(decision: DecisionRecord): readonly string[] {
+function cellsOf(decision: Row): readonly string[] {
   const { clientId, route, address } = decision;
   const cells = [
     timeOf(decision).slice(5, 19).replace('T', ' '),
@@ -206,17 +235,19 @@ function namesOf({ subject, claims = {} }: DecisionRecord): readonly string[] {
   return [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
 }
 
-function refusal({ allow, shadow, id, detail = '' }: DecisionRecord): string {
-  if (allow && !shadow) return '';
+function refusal({ allow, shadow, id, failure, detail = failure?.detail ?? '' }: Row): string {
+  if (allow && !shadow && failure === undefined) return '';
   return `${' '.repeat(widths[0])}${GAP}${printable(`${id}${GAP}${detail}`).trim()}\n`;
 }
 
-function colourOf({ allow, shadow }: DecisionRecord): 'warning' | 'good' | 'bad' {
+function colourOf({ allow, shadow, failure }: Row): 'warning' | 'good' | 'bad' {
+  if (failure !== undefined) return 'bad';
   if (shadow) return 'warning';
   return allow ? 'good' : 'bad';
 }
 
-function verdict({ allow, shadow, reason = '' }: DecisionRecord): string {
+function verdict({ allow, shadow, failure, reason = '' }: Row): string {
+  if (failure !== undefined) return `failed ${failure.reason}`;
   if (shadow) return `shadow ${reason}`;
   return allow ? 'allow' : reason;
 }
@@ -253,6 +284,8 @@ class Summary {
     subject: new Map<string, Count>(),
     reason: new Map<string, Count>(),
   };
+  /** Calls that were allowed, and then failed. */
+  failed = 0;
   #from = '';
   #to = '';
 
@@ -269,7 +302,8 @@ class Summary {
   /** The most frequent names, for people. */
   text(): string {
     const period = this.#from === '' ? '' : `, ${printable(this.#from)} to ${printable(this.#to)}`;
-    const head = `${this.#total.allowed} allowed, ${this.#total.denied} denied${period}\n`;
+    const failed = this.failed === 0 ? '' : ` (${this.failed} failed afterwards)`;
+    const head = `${this.#total.allowed} allowed${failed}, ${this.#total.denied} denied${period}\n`;
     return (
       head +
       Object.entries(this.#kinds)
@@ -284,8 +318,14 @@ class Summary {
       `${kind}s`,
       ranked(names).map(([name, { allowed, denied }]) => ({ name, allowed, denied })),
     ]);
-    const members = { ...this.#total, from: this.#from, to: this.#to, ...Object.fromEntries(lists) };
-    return harmlessJson(`${JSON.stringify(members, undefined, 2)}\n`);
+    const members = {
+      ...this.#total,
+      failed: this.failed,
+      from: this.#from,
+      to: this.#to,
+      ...Object.fromEntries(lists),
+    };
+    return jsonText(members, 2);
   }
 }
 

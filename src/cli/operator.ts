@@ -3,10 +3,11 @@ import { isObject } from '../lib/json/own-member.ts';
 import { parseToRewrite } from '../lib/json/lossless.ts';
 import { printable } from '../lib/wording.ts';
 import type { OptionsOf } from './options.ts';
-import { type ExitCode, Failure, print, UsageError } from './terminal.ts';
+import { harmlessJson } from '../telemetry/json-lines.ts';
+import { type ExitCode, Failure, jsonText, print, UsageError } from './terminal.ts';
 import { createInterface } from 'node:readline/promises';
 import { reachableAt } from '../config/front-door.ts';
-import { load } from '../config/load.ts';
+import { loadAdmin } from '../config/load.ts';
 
 const PATH = '/approvals';
 const FOLLOW_MS = 1_000;
@@ -25,8 +26,8 @@ export async function approvals(
     throw new UsageError(`${decision} needs the id of a request, not ${JSON.stringify(id)}`);
   const access = await operatorAccess('approvals', options);
   if (decision === undefined) return list(access, options);
-  const approval = await (await askGateway(access, `${PATH}/${id}`, { decision })).text();
-  return print(`${options.json ? approval : lineOf(parseToRewrite(approval))}\n`);
+  const approval = parseToRewrite(await (await askGateway(access, `${PATH}/${id}`, { decision })).text());
+  return print(shownAs(approval, options));
 }
 
 async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approvals'>): Promise<ExitCode> {
@@ -34,26 +35,34 @@ async function list(access: OperatorAccess, { follow, json }: OptionsOf<'approva
   for (;;) {
     const found = parseToRewrite(await (await askGateway(access, PATH)).text());
     const all: readonly unknown[] = isObject(found) && Array.isArray(found['approvals']) ? found['approvals'] : [];
-    const lines = all.map((each) => (json ? JSON.stringify(each) : lineOf(each))).filter((line) => !shown.has(line));
-    for (const line of lines) {
-      shown.add(line);
-      print(`${line}\n`);
+    for (const each of all) {
+      const briefly = JSON.stringify(each);
+      if (shown.has(briefly)) continue;
+      shown.add(briefly);
+      // The list is without arguments. A request that ended meanwhile is not shown.
+      const answer = await gatewayAnswer(access, `${PATH}/${String(membersOf(each)['id'])}`);
+      if (answer.status === 404) continue;
+      print(shownAs(parseToRewrite(await (await successOf(answer, access)).text()), { json }));
     }
     if (!follow) return 0;
     await setTimeout(FOLLOW_MS);
   }
 }
 
+function shownAs(approval: unknown, { json }: { readonly json: boolean }): string {
+  return json ? jsonText(approval) : `${lineOf(approval)}\n`;
+}
+
 /** A request in one line. What a caller chose cannot reach the terminal as a command. */
 function lineOf(approval: unknown): string {
   const { id, status, call, caller, expires_at: ends } = membersOf(approval);
-  const { route, method, name, path, arguments: args, hidden } = membersOf(call);
+  const { route, method, name, path, arguments: args, unshown, hidden } = membersOf(call);
   const { subject, issuer, client } = membersOf(caller);
   const isOver = status === 'expired' || status === 'used';
   const parts = [
     ...[id, status, route, name ?? path ?? method].map(word),
     args === undefined ? '' : JSON.stringify(args),
-    hidden === 0 || hidden === undefined ? '' : `values not shown: ${JSON.stringify(hidden)}`,
+    unshown === undefined ? '' : `and ${JSON.stringify(hidden)} more: ${JSON.stringify(unshown)}`,
     `by ${word(subject ?? issuer)} with ${word(client ?? 'an unknown client')}`,
     isOver ? '' : `until ${String(ends)}`,
   ];
@@ -88,10 +97,19 @@ export async function revoke(options: OptionsOf<'revoke'>): Promise<ExitCode> {
   if (!list && !yes && !(await isConfirmed(`End all rights of ${who} now?`)))
     throw new Failure('not revoked: answer y, or write --yes', access.program);
   const response = await askGateway(access, '/revocations', list ? undefined : { subject, issuer, email });
-  if (!list) return print('revoked\n');
+  if (!list) return print(keptText(email !== undefined, await response.json()));
   const decoder = new TextDecoder();
-  for await (const chunk of response.body ?? []) process.stdout.write(decoder.decode(chunk, { stream: true }));
+  for await (const chunk of response.body ?? []) print(harmlessJson(decoder.decode(chunk, { stream: true })));
   return 0;
+}
+
+/** Says what the revocation does, and whom it cannot know. */
+function keptText(isAddress: boolean, answer: unknown): string {
+  const { until } = membersOf(answer);
+  const whose = isAddress ? 'with that address' : 'of that subject';
+  const kept = `kept: tokens ${whose} that were issued until ${word(until)} are refused, and their streams end\n`;
+  if (!isAddress) return kept;
+  return `${kept}tokens without a verified claim email are not found by it: end those with --subject and --issuer\n`;
 }
 
 /** Asks on the terminal; without one, nothing is confirmed. */
@@ -117,20 +135,26 @@ async function operatorAccess(
   { config: file, admin }: { readonly config: string; readonly admin: string | undefined },
 ): Promise<OperatorAccess> {
   const program = `sallyport ${command}`;
-  const { config } = await load(file);
-  const token = process.env[TOKEN_VARIABLE] ?? config.admin?.token;
+  const ownToken = process.env[TOKEN_VARIABLE];
+  // In an emergency, no other part of the configuration must be in the way.
+  if (admin !== undefined && ownToken !== undefined) return { program, url: admin, token: ownToken };
+  const settings = await loadAdmin(file);
+  const token = ownToken ?? settings?.token;
   if (token === undefined)
     throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
-  const url = admin ?? (config.admin && reachableAt(config.admin.listen));
+  const url = admin ?? (settings && reachableAt(settings.listen));
   if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
   return { program, url, token };
 }
 
-async function askGateway({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
+async function askGateway(access: OperatorAccess, path: string, body?: object): Promise<Response> {
+  return successOf(await gatewayAnswer(access, path, body), access);
+}
+
+async function gatewayAnswer({ program, url, token }: OperatorAccess, path: string, body?: object): Promise<Response> {
   const address = url + path;
-  let response: Response;
   try {
-    response = await fetch(address, {
+    return await fetch(address, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         authorization: `Bearer ${token}`,
@@ -144,13 +168,10 @@ async function askGateway({ program, url, token }: OperatorAccess, path: string,
     const why = cause instanceof Error ? cause.message : String(error);
     throw new Failure(`${address} does not answer: ${why}`, program);
   }
-  if (response.ok) return response;
-  throw new Failure(
-    `${address} answers ${response.status}: ${printableLines((await response.text()).trim())}`,
-    program,
-  );
 }
 
-function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
+async function successOf(response: Response, { program }: OperatorAccess): Promise<Response> {
+  if (response.ok) return response;
+  const lines = (await response.text()).trim().split(/\r?\n/);
+  throw new Failure(`${response.url} answers ${response.status}: ${lines.map(printable).join('\n')}`, program);
 }

@@ -140,6 +140,7 @@ export const options = {
     tool: { value: 'NAME', does: 'only calls of this tool, or of this other target or method' },
     reason: { value: 'REASON', does: 'only this reason, or all that begin with it: token, claim.denied' },
     denied: { does: 'only denied calls, and those that shadow mode let pass' },
+    failed: { does: 'only allowed calls that failed afterwards, such as at the upstream' },
     follow: { short: 'f', does: 'waits for more decisions, also after the file was rotated' },
     json: { does: 'prints JSON lines' },
     summary: { does: 'prints counts by tool, subject and reason instead' },

@@ -1,4 +1,4 @@
-import { load } from '../config/load.ts';
+import { loadWithoutSecrets } from '../config/load.ts';
 import { policiesIn } from '../config/policies.ts';
 import { counted } from '../lib/wording.ts';
 import type { Policy } from '../model/policy.ts';
@@ -6,14 +6,14 @@ import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } 
 import { isPolicyDecision } from '../review/recorded-decision.ts';
 import { type LoggedDecision, LogReader, type SettledCall } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { type ExitCode, Failure, print, reportProblems } from './terminal.ts';
+import { jsonText, type ExitCode, Failure, print, reportProblems } from './terminal.ts';
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would
  * change, and for which callers.
  */
 export async function replay(log: string, options: OptionsOf<'replay'>): Promise<ExitCode> {
-  const { config } = await load(options.config);
+  const { config } = await loadWithoutSecrets(options.config);
   let edited: ReadonlyMap<string, Policy | undefined>;
   try {
     edited = options.policies === undefined ? config.policies : await policiesIn(options.policies);
@@ -48,7 +48,7 @@ export async function replay(log: string, options: OptionsOf<'replay'>): Promise
   const changes = [...rows.values()].toSorted((one, other) => other.count - one.count);
   return print(
     options.json
-      ? `${JSON.stringify({ decided, passed_over: passedOver, ...countsOf(reader), changes }, null, 2)}\n`
+      ? jsonText({ decided, passed_over: passedOver, ...countsOf(reader), changes }, 2)
       : report(changes, decided, passedOver, reader),
   );
 }

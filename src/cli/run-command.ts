@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Command, Option, Options, Values } from './command.ts';
 import { commands } from './commands.ts';
 import { type ExitCode, Failure, print, reportProblems, UsageError } from './terminal.ts';
+import { printable } from '../lib/wording.ts';
 import { commandHelp, helpOption, programHelp, programOptions, unknownCommand, unknownOption } from './help.ts';
 
 /** Runs a command line; resolves when the command is done. */
@@ -23,10 +24,19 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
     return await command.run(line.argument, values, commands, line.more);
   } catch (error) {
     if (error instanceof UsageError) return misuse(error.message, `sallyport help ${name}`);
+    if (isFileError(error)) {
+      process.stderr.write(`sallyport: ${printable(error.message)}\n`);
+      return 1;
+    }
     if (!(error instanceof Failure)) return reportProblems(String(values['config']), error);
     process.stderr.write(`${error.program}: ${error.message}\n`);
     return 1;
   }
+}
+
+/** Whether a file that the operator named cannot be read or written: `ENOTDIR: not a directory, mkdir 'a/b'`. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && 'syscall' in error && 'path' in error;
 }
 
 interface Parsed {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { ConfigError } from '../config/problems.ts';
 import { readFault } from '../lib/files.ts';
+import { harmlessJson } from '../telemetry/json-lines.ts';
 
 /** The exit code of a command. 0: done; 1: failed, or found something wrong; 2: wrong usage. */
 export type ExitCode = 0 | 1 | 2;
@@ -29,6 +30,11 @@ export class Failure extends Error {
 export function unreadable(file: string, error: unknown): Failure {
   if (!(error instanceof Error && 'syscall' in error)) throw error;
   return new Failure(`${file}: ${readFault(error)}`);
+}
+
+/** A value as JSON on lines of its own. What callers chose cannot reach the terminal as a command. */
+export function jsonText(value: unknown, indent?: number): string {
+  return `${harmlessJson(JSON.stringify(value, undefined, indent))}\n`;
 }
 
 /** Prints the result of a command, which is then done. */

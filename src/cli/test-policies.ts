@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { type Loaded, load } from '../config/load.ts';
+import { type Loaded, loadWithoutSecrets } from '../config/load.ts';
 import { type PolicyTestFile, testsOf } from '../config/policy-tests.ts';
 import { ConfigError } from '../config/problems.ts';
 import { watchFiles } from '../config/watch.ts';
@@ -36,7 +36,7 @@ async function runOnce(options: TestOptions): Promise<{ readonly code: ExitCode;
   let loaded: Loaded;
   let tests: readonly PolicyTestFile[];
   try {
-    loaded = await load(options.config);
+    loaded = await loadWithoutSecrets(options.config);
     tests = await testsOf(loaded);
   } catch (error) {
     const files = error instanceof ConfigError ? error.files : [];

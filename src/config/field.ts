@@ -14,7 +14,7 @@ import {
   wordsOf,
 } from './schema.ts';
 import { inTextOrder, type Path, pathText, type Problem } from './problems.ts';
-import { isDefault, unresolved } from './placeholders.ts';
+import { hasPlaceholder, isDefault, unresolved } from './placeholders.ts';
 import { anyText, InvalidValue, reject } from './values.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
@@ -74,9 +74,13 @@ export class Field<out Keys = unknown> {
     return this.#value === '';
   }
 
-  /** A string that is not empty, in any form. */
+  /** A string that is not empty, in any form, and not what an example has in the place of a secret. */
   text(): string | undefined {
-    if (typeof this.#value === 'string' && this.#value !== '') return this.#value;
+    if (typeof this.#value === 'string' && this.#value !== '') {
+      if (!isSecret(this.#path) || !isUnchanged(this.#value)) return this.#value;
+      this.addProblem('the value is the placeholder of an example, not a secret: write ${env:NAME} or ${file:PATH}');
+      return undefined;
+    }
     if (this.#value === '') this.addProblem('must not be empty');
     // The schema reports this in better words; this line covers a gap in the schema.
     else if (this.#value !== undefined && this.#value !== unresolved && !this.isFaulty())
@@ -89,6 +93,12 @@ export class Field<out Keys = unknown> {
    * not accept.
    */
   read<T>(parse: (text: string) => T): OrAbsent<Keys, T> {
+    if (this.schema['x-claim'] === true && hasPlaceholder(this.#source)) {
+      this.addProblem(
+        `${this.quoted()} is a placeholder, and the value is the name of a claim: write a name such as sub`,
+      );
+      return undefined as OrAbsent<Keys, T>;
+    }
     const text = this.text();
     try {
       if (text !== undefined) return this.#inForm(text, parse(text));
@@ -213,6 +223,13 @@ export class Field<out Keys = unknown> {
   #refuse(hint?: string): never {
     return reject(textRefusal(this.schema), hint);
   }
+}
+
+/** Whether a secret is still what a template has in its place. Each reader of the template knows it. */
+function isUnchanged(secret: string): boolean {
+  return /^(?:<.*>|change[-_ ]?(?:me|it|this)?|to[-_ ]?do|tbd|fixme|placeholder|your[-_ ].*|x{3,8}|\.{3}|…)$/i.test(
+    secret,
+  );
 }
 
 interface Entry extends Violation {

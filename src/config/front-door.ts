@@ -1,6 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { memberReader } from '../lib/json/pointer.ts';
 import type { Address } from '../model/config.ts';
 import { type AuthorizationServer, prefixedScopes } from '../model/authorization-server.ts';
 import {
@@ -15,8 +14,9 @@ import {
   type RegistrationRules,
   reservedClaims,
 } from '../model/front-door.ts';
-import { entryOf, address, anyText, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
+import { entryOf, address, anyText, claimName, domain, issuerUrl, network, plainUrl, reject } from './values.ts';
 import { readCredentials, readTimes } from './authorization-servers.ts';
+import { readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,
   GatewayKeys,
@@ -49,6 +49,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'));
   const keys = field.get('keys').text();
+  const limits = field.get('limits');
   const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
   return {
     issuer,
@@ -60,6 +61,11 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
     acrValues: field.get('acr_values').list(anyText),
     tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
+    limits: {
+      sign_ins: readRate(limits.get('sign_ins')),
+      registrations: readRate(limits.get('registrations')),
+      requests: readRate(limits.get('requests')),
+    },
     gatewaySecret,
     // This place is absent, so that it has the defaults of every server.
     server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),
@@ -188,10 +194,6 @@ function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping
   return mapping;
 }
 
-function claimName(text: string): string {
-  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901') : text;
-}
-
 function readScopes(field: Field<FrontDoorKeys['scopes']>): ReadonlyMap<string, FrontDoorScope> {
   return new Map(
     field.entries().map(([scope, settings]) => [
@@ -278,7 +280,8 @@ function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh:
   const own = field.get('refresh');
   return {
     name: field.get('name').text() ?? id,
-    secret: field.get('client_secret').text(),
+    // One that cannot be read makes no public client.
+    secret: field.get('client_secret').text() ?? (field.get('client_secret').present ? '' : undefined),
     redirectUris: field.get('redirect_uris').list(registeredRedirect),
     refresh: own.present ? own.isTrue() : refresh,
     mayApprove: field.get('approvals').isTrue(),

@@ -6,21 +6,30 @@ import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { closeHierarchy } from '../model/principal.ts';
 import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim, storeUrl } from './values.ts';
-import { readAddresses, readDecisionPoints, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
+import {
+  readAddresses,
+  readAdmin,
+  readDecisionPoints,
+  readLimits,
+  readRate,
+  readTelemetry,
+  readTls,
+} from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
 import { type Field, Report } from './field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from './files.ts';
-import { expand } from './placeholders.ts';
-import { plainSecrets, trustsLoopbackOnly, warningsOf } from './warnings.ts';
+import { expand, type Expanded } from './placeholders.ts';
+import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { readLocks } from './lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, inTextOrder, Problem } from './problems.ts';
 import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
-import { violations } from './schema.ts';
+import { isSecret, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
+import { isObject } from '../lib/json/own-member.ts';
 import { loopbackHosts } from '../lib/ip-address.ts';
 
 /** A configuration and what it was made from. */
@@ -44,31 +53,78 @@ export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.
 }
 
 /** {@link loadConfig}, with the files to watch. @param source Where they are read from; default: the disk. */
-export async function load(file: string, env: NodeJS.ProcessEnv = process.env, source: Files = disk): Promise<Loaded> {
-  const read = recorded(source);
-  const { text, fault } = await read.text(file);
+export function load(file: string, env: NodeJS.ProcessEnv = process.env, source: Files = disk): Promise<Loaded> {
+  return read(file, { env, source, needsSecrets: true });
+}
+
+/**
+ * {@link load} for a command that uses no secret. A secret whose variable or file is missing is left out: policies can
+ * be tested where the secrets of production are not known.
+ */
+export function loadWithoutSecrets(file: string): Promise<Loaded> {
+  return read(file, { env: process.env, source: disk, needsSecrets: false });
+}
+
+/**
+ * `admin` of `gateway.yaml`, and nothing else: an operator must be able to end rights from any shell. Its token is
+ * undefined if its variable or file is missing.
+ *
+ * @throws {ConfigError} for a file that cannot be read, and for problems of `admin`.
+ */
+export async function loadAdmin(file: string): Promise<Config['admin']> {
+  const { document } = await documentIn(file, disk);
+  const { admin } = isObject(document.value) ? document.value : {};
+  const report = new Report(document);
+  for (const violation of violations('gateway', document.value))
+    if (violation.path[0] === 'admin') report.note(violation);
+  const expanded = await expand({ admin }, process.env, dirname(file), disk);
+  reportFaults(expanded, report, false);
+  const settings = readAdmin(report.root<GatewayKeys>(document.value, expanded.value).get('admin'));
+  if (report.problems().length > 0) throw new ConfigError(report.problems(), [file]);
+  return settings;
+}
+
+/** @throws {ConfigError} if it is not there, not YAML or empty. */
+async function documentIn(file: string, files: Files): Promise<{ readonly document: YamlFile; readonly text: string }> {
+  const { text, fault } = await files.text(file);
   if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], missingFile(fault ?? ''))], [file]);
   const document = parseYaml(file, text);
   if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
   if (document.value === null) throw new ConfigError([new Problem(file, undefined, [], 'is empty')], [file]);
+  return { document, text };
+}
 
+function reportFaults({ faults }: Expanded, report: Report, needsSecrets: boolean): void {
+  for (const { path, message, isMissing } of faults)
+    if (needsSecrets || !isMissing || !isSecret(path)) report.addProblem(path, message);
+}
+
+interface Reading {
+  readonly env: NodeJS.ProcessEnv;
+  readonly source: Files;
+  readonly needsSecrets: boolean;
+}
+
+async function read(file: string, { env, source, needsSecrets }: Reading): Promise<Loaded> {
+  const files = recorded(source);
+  const { document, text } = await documentIn(file, files);
   const report = new Report(document);
   for (const violation of violations('gateway', document.value)) report.note(violation);
   const base = dirname(file);
-  const expanded = await expand(document.value, env, base, read);
-  for (const { path, message } of expanded.faults) report.addProblem(path, message);
+  const expanded = await expand(document.value, env, base, files);
+  reportFaults(expanded, report, needsSecrets);
 
   const root = report.root<GatewayKeys>(document.value, expanded.value);
-  const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, read);
-  const locks = await readLocks(path, folderLabel, folder.lockKeys, read);
-  const { tls, files: tlsFiles } = await readTls(root, base, read);
+  const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, files);
+  const locks = await readLocks(path, folderLabel, folder.lockKeys, files);
+  const { tls, files: tlsFiles } = await readTls(root, base, files);
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
   const texts = new Map([...folder.texts, ...locks.texts]);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, locks: locks.locks };
   const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
 
-  const files = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
   const problems = [...report.problems(), ...folder.problems, ...locks.problems];
   if (problems.length === 0) {
     const message = 'matches no path of the routes with this policy; a path is that of the whole request';
@@ -78,9 +134,9 @@ export async function load(file: string, env: NodeJS.ProcessEnv = process.env, s
   }
   if (problems.length === 0) problems.push(...openApprovers(valid, folder));
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
-  if (problems.length > 0) throw new ConfigError(problems, [...files, ...tlsFiles]);
+  if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
-  return { config, files, snapshot: read.snapshot(), policyFolder };
+  return { config, files: paths, snapshot: files.snapshot(), policyFolder };
 }
 
 /** Approvals that every person could give who can sign in at the front door: its page makes a token with all scopes. */
@@ -104,7 +160,7 @@ function warningLines(valid: Omit<Config, 'warnings'>, document: YamlFile, folde
   const found = warningsOf(valid, folder.placedScopes).map((warning) =>
     warning.policy === undefined ? problemIn(document, warning) : folder.problemAt(warning.policy, warning),
   );
-  if (!trustsLoopbackOnly(valid)) found.push(...plainSecrets(document));
+  if (!isLocal(valid)) found.push(...plainSecrets(document));
   const isOwn = ({ file }: Problem): boolean => file === document.file;
   const inPolicies = [...folder.warnings, ...found.filter((each) => !isOwn(each))];
   return [...found.filter(isOwn).toSorted(inTextOrder), ...inPolicies].map(String);

@@ -7,17 +7,25 @@ export interface Expanded {
   /** A copy; a string that could not be expanded is {@link unresolved}. */
   readonly value: unknown;
   /** The problems, each with its place. None shows what a placeholder stands for. */
-  readonly faults: readonly { readonly path: Path; readonly message: string }[];
+  readonly faults: readonly PlaceholderFault[];
   /** Files that placeholders name, whether they could be read or not. */
   readonly files: readonly string[];
+}
+
+/** A placeholder that could not be replaced. */
+interface PlaceholderFault {
+  readonly path: Path;
+  readonly message: string;
+  /** Whether it is well-formed, and its variable or file is not there or empty. */
+  readonly isMissing: boolean;
 }
 
 /** Takes the place of a string whose placeholder could not be replaced, which was reported. */
 export const unresolved = Symbol('unresolved');
 
-/** Finds placeholders that are not well-formed too. */
-function hasPlaceholder(text: string): boolean {
-  return text.includes('${');
+/** Whether a value is a text with a placeholder, also one that is not well-formed. */
+export function hasPlaceholder(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('${');
 }
 
 /** Whether `source` is one placeholder, and `value` is its default. */
@@ -37,7 +45,7 @@ export async function expand(
   folder: string,
   read: Files,
 ): Promise<Expanded> {
-  const faults: { path: Path; message: string }[] = [];
+  const faults: PlaceholderFault[] = [];
   const files = new Set<string>();
 
   async function visit(value: unknown, path: Path): Promise<unknown> {
@@ -62,6 +70,7 @@ export async function expand(
       faults.push({
         path,
         message: 'a malformed placeholder; write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+        isMissing: false,
       });
       return undefined;
     }
@@ -71,13 +80,14 @@ export async function expand(
       // The last line break is an editor's or `echo`'s, not the secret's.
       const secret = text?.replace(/\r?\n$/, '');
       if (secret !== undefined && secret !== '') return secret;
-      faults.push({ path, message: `\${file:${file}} ${fault ?? 'is empty'}` });
+      faults.push({ path, message: `\${file:${file}} ${fault ?? 'is empty'}`, isMissing: true });
       return undefined;
     }
     const value = env[name ?? ''];
     if (value !== undefined && value !== '') return value;
     if (fallback !== undefined) return fallback.slice(2);
-    faults.push({ path, message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}` });
+    const state = value === '' ? 'empty' : 'not set';
+    faults.push({ path, message: `the environment variable ${name} is ${state}`, isMissing: true });
     return undefined;
   }
 

@@ -7,6 +7,7 @@ import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from 
 import { describeValue } from '../lib/json/describe-value.ts';
 import { disk, type Files } from './files.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from './problems.ts';
+import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
 import { type Violation, violations } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';
 
@@ -131,14 +132,14 @@ async function compile(name: string, file: YamlFile, { problems, warnings }: Fin
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
   if (file.value === null) {
-    const message = 'is empty; write `{}` to accept any valid token';
+    const message = 'is empty; write what callers need, such as `scope: read`; `{}` accepts any valid token';
     problems.push(problemIn(file, { path: [], part: 'value', message }));
     return undefined;
   }
-  const faults = [...violations('policy', file.value), ...placeholders(file.value, [])];
+  const faults = [...violations('policy', file.value), ...placeholdersIn(file.value)];
   try {
     if (fits(file.value, faults)) {
-      const mistakes = mistakesIn(file.value);
+      const mistakes = mistakesIn(file.value, file.isPlain);
       faults.push(...mistakes.faults, ...(await slowPatterns(file.value)));
       warnings.push(...mistakes.warnings.map((each) => problemIn(file, each)).toSorted(inTextOrder));
       const policy = compilePolicy(name, file.value);
@@ -150,6 +151,18 @@ async function compile(name: string, file: YamlFile, { problems, warnings }: Fin
   }
   problems.push(...faults.map((fault) => problemIn(file, fault)).toSorted(inTextOrder));
   return undefined;
+}
+
+/** Whether `check` accepts a policy document, which has no regular expression. */
+export function isAccepted(document: unknown): document is PolicyDocument {
+  const faults = [...violations('policy', document), ...placeholdersIn(document)];
+  if (!fits(document, faults) || mistakesIn(document).faults.length > 0) return false;
+  try {
+    return compilePolicy('', document).name === '';
+  } catch (error) {
+    if (error instanceof PolicyError) return false;
+    throw error;
+  }
 }
 
 /** The scopes that callers need; those of approvers are for another token. */
@@ -181,17 +194,6 @@ function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDo
   return faults.length === 0;
 }
 
-/** Placeholders in a policy. If `not: ${env:X}` were taken literally, every caller would pass. */
-function placeholders(value: unknown, path: Path): Violation[] {
-  if (typeof value === 'string' && /\$\{(?:env|file):/.test(value)) {
-    return [{ path, part: 'value', message: 'placeholders work in gateway.yaml only' }];
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => {
-    return placeholders(inner, [...path, Array.isArray(value) ? Number(key) : key]);
-  });
-}
-
 /**
  * The policies of a folder that is no part of a configuration, by name.
  *
@@ -202,78 +204,4 @@ export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Po
   if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
   if (problems.length > 0) throw new ConfigError(problems, []);
   return new Map([...policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined));
-}
-
-interface PolicyMistakes {
-  /** What no caller could satisfy. */
-  readonly faults: readonly Violation[];
-  /** What may be meant. */
-  readonly warnings: readonly Violation[];
-}
-
-function mistakesIn(document: PolicyDocument): PolicyMistakes {
-  const faults: Violation[] = [];
-  const warnings: Violation[] = [];
-  for (const { path, condition } of conditionsIn(document)) {
-    const { scope } = condition;
-    if (scope === undefined) continue;
-    const at = [...path, 'scope'];
-    const fault = commasBetween(scope, at);
-    if (fault !== undefined) faults.push(fault);
-    else
-      warnings.push(
-        ...[scope].flat().flatMap((text, index) => commaWithin(text, scope === text ? at : [...at, index])),
-      );
-  }
-  for (const { path, source } of matchedPatterns(document)) {
-    const { fault, warning } = slashesAround(source);
-    if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
-    else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
-  }
-  for (const name of Object.keys(document.requests ?? {})) {
-    const [parameter] = /(?<=\/):[A-Za-z_]\w*(?=\/|$)/.exec(name) ?? [];
-    if (parameter === undefined) continue;
-    const message = `covers only the path with ${JSON.stringify(parameter)} itself; write * for any segment`;
-    warnings.push({ path: ['requests', name], part: 'key', message });
-  }
-  return { faults, warnings };
-}
-
-/** Scopes are separated by spaces: with commas besides, each is another scope than the one that tokens have. */
-export function commasBetween(scope: string | readonly string[], path: Path): Violation | undefined {
-  if (typeof scope !== 'string' || !/, | ,/.test(scope)) return undefined;
-  return { path, part: 'value', message: `${describeValue(scope)} has commas between scopes; write ${split(scope)}` };
-}
-
-/** RFC 6749 §3.3 allows a comma in a scope. */
-function commaWithin(scope: string, path: Path): readonly Violation[] {
-  if (!scope.includes(',')) return [];
-  const meant = split(scope);
-  const number = meant.includes(' ') ? ' for several' : '';
-  const message = `${describeValue(scope)} is one scope with a comma; write ${meant}${number}`;
-  return [{ path, part: 'value', message }];
-}
-
-function split(scope: string): string {
-  return JSON.stringify(
-    scope
-      .split(/[ ,]+/)
-      .filter((token) => token !== '')
-      .join(' '),
-  );
-}
-
-/** Slashes delimit a regular expression in JavaScript; in YAML they are part of it. */
-function slashesAround(source: string): { readonly fault?: string; readonly warning?: string } {
-  const [, meant, flags] = /^\/(.+)(?<!\\)\/([dgimsuvy]*)$/s.exec(source) ?? [];
-  if (meant === undefined) return {};
-  const found = describeValue(source);
-  // Before ^ and after $ stands no character.
-  if (meant.startsWith('^') || /(?<!\\)(?:\\\\)*\$$/.test(meant)) {
-    const remedy = `write ${describeValue(meant)}${flags === '' ? '' : '; flags cannot be set'}`;
-    return { fault: `${found} matches no text, because its slashes are part of it; ${remedy}` };
-  }
-  if (flags !== '') return {};
-  const remedy = `write ${describeValue(meant)}, or ${describeValue(`\\/${meant}\\/`)} if they are meant`;
-  return { warning: `${found} matches only text with these slashes; ${remedy}` };
 }

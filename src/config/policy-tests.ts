@@ -9,7 +9,7 @@ import { requestFlaw } from '../policy/requests.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../policy/property.ts';
 import { disk, type Files } from './files.ts';
 import type { Loaded } from './load.ts';
-import { commasBetween } from './policies.ts';
+import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from './problems.ts';
 import { violations, type Violation } from './schema.ts';
 import { parseYaml, problemIn, type YamlFile } from './yaml-file.ts';

@@ -7,7 +7,7 @@ import { compilePolicy } from '../policy/compile.ts';
 import { serverIn } from './authorization-servers.ts';
 import type { Field } from './field.ts';
 import { endpointRoute, requireOwnAudience } from './routes.ts';
-import { entryOf, anyText, headerValue, issuerUrl, routePath } from './values.ts';
+import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from './values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
@@ -68,19 +68,30 @@ function readSource(
   if (!token.present && (!isPush || (field.get('stream').present && stream === 'create')))
     field.addProblem(`missing key: token (needed with ${isPush ? 'stream: create' : 'delivery: poll'})`, 'key');
   const streamId = field.get('stream_id');
+  const issuer = field.get('issuer').read(issuerUrl) ?? '';
   if (streamId.present && stream !== 'existing') streamId.addProblem('applies only with stream: existing', 'key');
   return {
     name,
-    issuer: field.get('issuer').read(issuerUrl) ?? '',
+    issuer,
     audience: field.get('audience').text() ?? publicUrl,
-    targets: readTargets(field, targets),
+    targets: withIssuer(issuer, readTargets(field, targets)),
     delivery,
     path: path.read(routePath),
     authorization: authorization.read(headerValue),
     token: token.read(headerValue),
+    endpointOrigins: new Set([
+      ...(URL.canParse(issuer) ? [new URL(issuer).origin] : []),
+      ...field.get('endpoint_origins').list(origin),
+    ]),
     stream,
     streamId: streamId.text(),
   };
+}
+
+/** A transmitter may name its people by its own `iss`, which differs from the `iss` of their tokens. */
+function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarget[]): readonly RevocationTarget[] {
+  if (first === undefined) return [];
+  return [{ ...first, issuers: [...new Set([...first.issuers, issuer])] }, ...others];
 }
 
 function readEndpoint(

@@ -4,9 +4,10 @@ import policySchema from '../../schema/policy.schema.json' with { type: 'json' }
 import policyLockSchema from '../../schema/policy-lock.schema.json' with { type: 'json' };
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway as validGateway, policy, policyLock, policyTest } from '../../schema/validators.js';
-import { isObject, ownMember } from '../lib/json/own-member.ts';
+import { ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { Path } from './problems.ts';
+import { pointerRemedy, remedyFor } from './remedies.ts';
 import { didYouMean, either, quoted } from '../lib/wording.ts';
 
 /** A violation of a schema at one place, in words. */
@@ -112,8 +113,9 @@ function inWords(error: ErrorObject, path: Path): Violation {
       return { path, part: 'missing', message: `missing key: ${String(params['missingProperty'])}` };
     case 'propertyNames': {
       const key = String(params['propertyName']);
-      const rule = expectation(parentSchema?.propertyNames ?? {});
-      return { path: [...path, key], part: 'key', message: key === '' ? 'an empty key' : `the key is not ${rule}` };
+      const { propertyNames = {} } = parentSchema ?? {};
+      const message = `the key is not ${expectation(propertyNames)}${pointerRemedy(propertyNames.pattern, key)}`;
+      return { path: [...path, key], part: 'key', message: key === '' ? 'an empty key' : message };
     }
     case 'minItems':
     case 'minLength':
@@ -128,22 +130,15 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'pattern':
     case 'enum':
     case 'anyOf':
-      if (typeof data === 'string')
-        return { path, part: 'value', message: `${quotedAt(path, data)} ${refusalOf(parentSchema ?? {}, expected)}` };
+      if (typeof data === 'string') {
+        const refusal = `${refusalOf(parentSchema ?? {}, expected)}${pointerRemedy(parentSchema?.pattern, data)}`;
+        return { path, part: 'value', message: `${quotedAt(path, data)} ${refusal}` };
+      }
       break;
     default:
   }
-  const remedy = remedyFor(data, String(parentSchema?.['type']));
+  const remedy = remedyFor(data, parentSchema?.type);
   return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}${remedy}` };
-}
-
-function remedyFor(found: unknown, wanted: string): string {
-  if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
-  if (wanted === 'object' && (found === null || found === true || found === 'allow')) {
-    return '; write {} for an empty one';
-  }
-  if (wanted === 'array' && typeof found === 'string') return '; put it in [ ]';
-  return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }
 
 /** Names of keys in other languages. */
@@ -175,6 +170,9 @@ function unknownKey(key: string, properties: object, path: Path): string {
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   // Deeper down, a common word such as `key` would be looked for far away.
   const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
+  if (key === 'by' && accepted.includes('burst')) {
+    return `unknown key; a rate counts each caller: for a limit by client, write quota with by: client in the policy`;
+  }
   const hint = near === undefined ? place && ` (it is a key of ${place} in gateway.yaml)` : ` (did you mean ${near}?)`;
   return `unknown key${hint ?? ''}; accepted: ${accepted.join(', ')}`;
 }
@@ -240,6 +238,8 @@ export interface Schema {
   readonly 'x-routes'?: string;
   /** Follows the message about a key on another route. */
   readonly 'x-because'?: string;
+  /** The value is the name of a claim. A placeholder in it is an error: it may stand for a secret. */
+  readonly 'x-claim'?: boolean;
 }
 
 const PLACEHOLDER = '#/$defs/placeholder';

@@ -29,7 +29,7 @@ export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' |
 }
 
 /** `admin`: an address, `off`, or a mapping with the address as `listen`. */
-function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | undefined {
+export function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | undefined {
   const isMapping = field.entries().length > 0;
   const listen = isMapping ? (field.get('listen').read(addressOrOff) ?? 'off') : field.read(addressOrOff);
   const hosts = field.get('hosts').list(hostName);

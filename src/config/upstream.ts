@@ -3,10 +3,9 @@ import type { SignedIdentity, TokenExchange, Upstream, UpstreamToken } from '../
 import { hasCredentials, noCredentials, readCredentials, serverIn } from './authorization-servers.ts';
 import type { UpstreamKeys } from '../../schema/validators.js';
 import type { Field } from './field.ts';
-import { anyText, endpointUrl, reject, resourceUri, upstreamUrl } from './values.ts';
+import { anyText, claimName, endpointUrl, reject, resourceUri, upstreamUrl } from './values.ts';
 import { hopByHop } from '../lib/http/header-fields.ts';
 import { isNeverFromClients, namesUser, plainFieldName } from '../model/fields.ts';
-import { memberReader } from '../lib/json/pointer.ts';
 
 /** `upstream` of a route. */
 export function readUpstream(
@@ -134,7 +133,7 @@ function readIdentity(
     const alike = spelt.get(plainFieldName(name));
     if (alike !== undefined) claim.addProblem(`is the same header as ${alike}`, 'key');
     spelt.set(plainFieldName(name), key);
-    identity.set(name, claim.read(claimPath) ?? '');
+    identity.set(name, claim.read(claimName) ?? '');
   }
   const signed = field.get(SIGNED);
   return { identity, signedIdentity: signed.present ? readSigned(signed, upstream, spelt) : undefined };
@@ -150,7 +149,7 @@ function readSigned(
   return {
     header: header.read((text) => signedHeader(text, spelt)) ?? '',
     audience: field.get('audience').read(anyText) ?? upstream,
-    claims: field.get('claims').list(claimName),
+    claims: field.get('claims').list(signedClaim),
   };
 }
 
@@ -176,13 +175,9 @@ const own: ReadonlySet<string> = new Set([
   'cnf',
 ]);
 
-function claimName(text: string): string {
+function signedClaim(text: string): string {
   if (own.has(text)) reject('is reserved in a signed identity');
-  return claimPath(text);
-}
-
-function claimPath(text: string): string {
-  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901 §3') : text;
+  return claimName(text);
 }
 
 /**

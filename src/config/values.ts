@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address } from '../model/config.ts';
 import { percentDecoded } from '../lib/http/path-flaw.ts';
-import { claimReader } from '../lib/json/pointer.ts';
+import { claimReader, memberReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/logged-members.ts';
 
@@ -45,6 +45,11 @@ export function anyText(text: string): string {
 /** A claim to record, by name or JSON Pointer. */
 export function recordedClaim(name: string): RecordedClaim {
   return { name, read: claimReader(name) ?? reject('is not a JSON Pointer', 'write ~0 for ~ and ~1 for / in it') };
+}
+
+/** The name of a claim, or a JSON Pointer to one. */
+export function claimName(text: string): string {
+  return memberReader(text) === undefined ? reject('is not a JSON Pointer, RFC 6901 §3') : text;
 }
 
 /** A secret that cannot be guessed. */
@@ -194,6 +199,7 @@ function httpUrl(text: string): URL {
     reject(`is not an http(s) URL${remedy}`);
   }
   const url = new URL(text);
+  if (url.hostname.includes('*')) reject('has a * in its host', 'name each host');
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
     reject('contains a user or password');
   return url;
@@ -254,7 +260,7 @@ export function hostName(text: string): string {
   const host = text.toLowerCase();
   if (/^[a-z0-9._-]+$/.test(host)) return host;
   if (host.startsWith('[') && host.endsWith(']') && isIPv6(host.slice(1, -1))) return host;
-  return reject('is not a host name without port');
+  return reject('is not a host name without port', host.includes('*') ? 'name each host' : undefined);
 }
 
 /** An address, or a network in CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3), in lower case. */

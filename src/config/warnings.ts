@@ -1,11 +1,12 @@
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { Config } from '../model/config.ts';
-import { FRONT_DOOR } from '../model/front-door.ts';
+import { FRONT_DOOR, type IdentityProvider } from '../model/front-door.ts';
 import type { Policy } from '../model/policy.ts';
 import { type Route, stepUpScopes } from '../model/route.ts';
 import { expandScopes } from '../model/principal.ts';
 import { didYouMean, quoted } from '../lib/wording.ts';
 import { isLoopbackUrl } from '../lib/ip-address.ts';
+import { claimPathMistake } from './literal-text.ts';
 import type { ReadPolicies } from './policies.ts';
 import type { Path, Problem } from './problems.ts';
 import { isSecret, type Violation } from './schema.ts';
@@ -28,11 +29,12 @@ type Judged = Omit<Config, 'warnings'>;
 export const warnings: Readonly<
   Record<string, (config: Judged, placedScopes: ReadPolicies['placedScopes']) => readonly Warning[]>
 > = {
-  public_url: missingProxy,
+  public_url: publicUrlFlaws,
   trusted_proxies: (config) => everyAddress(config, 'trusted_proxies', 'each client can choose its own address'),
   certificate_proxies: (config) => everyAddress(config, 'certificate_proxies', 'each client can claim any certificate'),
   'admin.token': shortAdminToken,
   first_challenge: unreachableScopes,
+  'resource.scopes_supported': refreshScopes,
   issuer: insecureIssuers,
   decision_points: insecureDecisionPoints,
   revocation: revocationPlace,
@@ -40,6 +42,8 @@ export const warnings: Readonly<
   'front_door.issuer': missingRoute,
   scopes: unnamedScopes,
   identity: ({ routes }) => routes.flatMap(placeholderClaims),
+  claims: claimPaths,
+  audience: audiencePatterns,
   scopes_supported: unsupportedScopes,
   scope: misspeltScopes,
 };
@@ -49,7 +53,11 @@ export function warningsOf(config: Judged, placedScopes: ReadPolicies['placedSco
   return Object.values(warnings).flatMap((warning) => warning(config, placedScopes));
 }
 
-function missingProxy({ publicUrl, tls, trustedProxies }: Judged): readonly Warning[] {
+function publicUrlFlaws({ publicUrl, tls, trustedProxies }: Judged): readonly Warning[] {
+  if (publicUrl.startsWith('http:') && !isLoopbackUrl(publicUrl)) {
+    const risk = 'is http and not on loopback: a party on the way can read and use every token; use https';
+    return [at(['public_url'], `${quoted(publicUrl)} ${risk}`)];
+  }
   if (!publicUrl.startsWith('https:') || tls !== undefined || trustedProxies.length > 0) return [];
   const remedy =
     'add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits';
@@ -69,6 +77,18 @@ function unreachableScopes({ routes }: Judged): readonly Warning[] {
     const message = `"supported" names scopes_supported, which lacks ${missing}`;
     const remedy = 'add them, or some clients can never get them';
     return [at(['routes', index, 'first_challenge'], `${message}: ${remedy}`)];
+  });
+}
+
+/**
+ * `offline_access` is a matter of the client and the authorization server. A client that reads it in the metadata of a
+ * resource asks for it, and some servers refuse the request. MCP: `scopes_supported` is the minimal set.
+ */
+function refreshScopes({ routes }: Judged): readonly Warning[] {
+  return routes.flatMap(({ resource }, index) => {
+    if (resource?.scopesSupported?.includes('offline_access') !== true) return [];
+    const message = 'has offline_access, which is no scope of a resource: remove it; clients ask for it themselves';
+    return [at(['routes', index, 'resource', 'scopes_supported'], message)];
   });
 }
 
@@ -93,9 +113,12 @@ function revocationPlace({ revocation, shared }: Judged): readonly Warning[] {
   return [at(['revocation', 'file'], 'has no effect with shared, which keeps revocations: remove it')];
 }
 
-/** Whether the configuration trusts only authorization servers on this machine: a demo, or a test. */
-export function trustsLoopbackOnly({ authorizationServers }: Pick<Config, 'authorizationServers'>): boolean {
-  return [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
+/** Whether clients and authorization servers are on this machine: a demo, or a test. */
+export function isLocal({
+  authorizationServers,
+  publicUrl,
+}: Pick<Config, 'authorizationServers' | 'publicUrl'>): boolean {
+  return isLoopbackUrl(publicUrl) && [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
 }
 
 function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged): readonly Warning[] {
@@ -207,6 +230,40 @@ function placeholderClaims({ upstream }: Route, index: number): readonly Warning
       const path = ['routes', index, 'upstream', 'identity', header];
       return at(path, `${quoted(claim)} looks like a placeholder: write the name of a claim`);
     });
+}
+
+/** Names of claims that are written as paths, at every key that takes one. */
+function claimPaths({ routes, log, frontDoor }: Judged): readonly Warning[] {
+  const sources = (section: string, entries: ReadonlyMap<string, Pick<IdentityProvider, 'claims'>> = new Map()) =>
+    [...entries].flatMap(([name, { claims }]) =>
+      Array.from(claims, ([claim, source]) => [[FRONT_DOOR, section, name, 'claims', claim], source] as const),
+    );
+  const names: readonly (readonly [Path, string])[] = [
+    ...routes.flatMap(({ upstream: { identity, signedIdentity } }, index) => {
+      const path = ['routes', index, 'upstream', 'identity'];
+      return [
+        ...Array.from(identity, ([header, claim]) => [[...path, header], claim] as const),
+        ...(signedIdentity?.claims ?? []).map((claim, at) => [[...path, 'signed', 'claims', at], claim] as const),
+      ];
+    }),
+    ...log.details.claims.map(({ name }, index) => [['log', 'claims', index], name] as const),
+    ...sources('identity_providers', frontDoor?.providers),
+    ...sources('assertions', frontDoor?.assertions),
+  ];
+  return names.flatMap(([path, name]) => {
+    const mistake = claimPathMistake(name);
+    return mistake === undefined ? [] : [at(path, mistake)];
+  });
+}
+
+/** Audiences that look like a pattern: `aud` is compared with them as they are written. */
+function audiencePatterns({ routes }: Judged): readonly Warning[] {
+  return routes.flatMap(({ audiences }, index) =>
+    [...audiences].flatMap((audience) => {
+      const message = `${quoted(audience)} is compared with aud as it is written; name each audience`;
+      return audience.includes('*') ? [at(['routes', index, 'audience'], message)] : [];
+    }),
+  );
 }
 
 /** Scopes that a policy asks for where the front door alone could grant them, and does not know them. */

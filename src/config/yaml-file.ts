@@ -29,6 +29,8 @@ export interface YamlFile {
   readonly problems: readonly Problem[];
   /** Where a place of the value is written: its key or its value. For a missing place, where it would belong. */
   position(path: Path, part: 'key' | 'value'): Position;
+  /** Whether the text at a place is written without quotes. */
+  readonly isPlain: (path: Path) => boolean;
 }
 
 /** A violation in a file as a problem. A missing key is reported at the mapping that lacks it. */
@@ -82,6 +84,7 @@ export function parseYaml(file: string, text: string): YamlFile {
     value: undefined,
     problems: flaws.map(([offset, why]) => new Problem(file, at(offset), [], why)),
     position: () => at(0),
+    isPlain: () => false,
   });
   try {
     const document = parsedDocument(text, lines);
@@ -91,7 +94,13 @@ export function parseYaml(file: string, text: string): YamlFile {
     const value: unknown = document.toJS({ maxAliasCount: 100 });
     const tooDeep = deepest(value, []);
     if (tooDeep !== undefined) return failed([[offsetOf(document, tooDeep, 'value'), tooDeeply]]);
-    return { file, value, problems: [], position: (path, part) => at(offsetOf(document, path, part)) };
+    return {
+      file,
+      value,
+      problems: [],
+      position: (path, part) => at(offsetOf(document, path, part)),
+      isPlain: (path) => /^[^"'|>]/.test(text.slice(offsetOf(document, path, 'value'))),
+    };
   } catch (error) {
     if (error instanceof NestingError) return failed([[error.offset, tooDeeply]]);
     // How the library refuses an alias bomb.

@@ -28,9 +28,33 @@ export interface AdapterParts {
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   /** Whose rights ended; undefined without `revocation`. */
   readonly revocations?: { readonly check: RevocationCheck; readonly issuer: string } | undefined;
+  /**
+   * Whether a code or a refresh token is presented to get tokens. To introspect or to revoke one proves no theft, and
+   * must not end a grant. Default: yes.
+   */
+  readonly isExchange?: () => boolean;
+  /** Refuses a token request before its code or refresh token is used up, by throwing. */
+  readonly beforeUse?: (payload: AdapterPayload) => void;
+  /** Called when a used code or refresh token ended its grant. */
+  readonly onReused?: (reused: ReusedGrant) => void;
+}
+
+/** A grant that ended because its code or its refresh token was presented again. */
+interface ReusedGrant {
+  readonly model: 'AuthorizationCode' | 'RefreshToken';
+  readonly clientId: string | undefined;
+  readonly subject: string | undefined;
+  /** When what took its place was issued, or a later one of the chain, in seconds since the epoch. */
+  readonly usedAt: number | undefined;
 }
 
 const ofGrants = ['AccessToken', 'AuthorizationCode', 'RefreshToken'] as const;
+
+const usedOnce = ['AuthorizationCode', 'RefreshToken'] as const;
+
+function isUsedOnce(model: string): model is (typeof usedOnce)[number] {
+  return (usedOnce as readonly string[]).includes(model);
+}
 
 function isOfGrants(model: string): model is (typeof ofGrants)[number] {
   return (ofGrants as readonly string[]).includes(model);
@@ -51,7 +75,16 @@ export function createAdapter(parts: AdapterParts): AdapterFactory {
 }
 
 function adapterOf(model: string, parts: AdapterParts): Adapter {
-  const { store, clock, registrationMs, registrant, onRevoked, revocations } = parts;
+  const {
+    store,
+    clock,
+    registrationMs,
+    registrant,
+    onRevoked,
+    revocations,
+    beforeUse,
+    isExchange = () => true,
+  } = parts;
 
   /** Lists a token with its grant, so that it ends with it. */
   async function list(digest: string, grantId: string, expiresAt: number): Promise<void> {
@@ -74,13 +107,16 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
   }
 
   /**
-   * Requires room for what is issued in exchange. The client of a refusal tries again with the same code or refresh
-   * token, which ends its grant if it was consumed before. A renewed refresh token takes the room of the old one.
+   * Requires that the request can succeed, and room for what is issued in exchange. The client of a refusal tries again
+   * with the same code or refresh token, which ends its grant if it was consumed before. A renewed refresh token takes
+   * the room of the old one.
    */
-  async function requireRoom(digest: string): Promise<void> {
+  async function requireUsable(digest: string): Promise<void> {
     const issued = issuedFor(model);
     if (issued.length === 0) return;
-    const owner = (await read(model, digest))?.accountId;
+    const payload = await read(model, digest);
+    if (payload !== undefined) beforeUse?.(payload);
+    const owner = payload?.accountId;
     const hasRoom = await Promise.all(issued.map((kind) => store.hasRoom(kind, owner)));
     const lacking = issued.find((_kind, index) => hasRoom[index] === false);
     if (lacking !== undefined) throw full(lacking);
@@ -105,7 +141,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     async find(id) {
       const digest = digestOf(id);
       const payload = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
-      if (payload === undefined && isOfGrants(model)) await endUsed(id, parts);
+      if (payload === undefined && isUsedOnce(model) && isExchange()) await endUsed(model, id, parts);
       return payload;
     },
     async findByUid(uid) {
@@ -116,11 +152,11 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     findByUserCode: async () => undefined,
     async consume(id) {
       const digest = digestOf(id);
-      await requireRoom(digest);
+      await requireUsable(digest);
       // oidc-provider has found it already, and another replica may have found it at the same time.
       const payload = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
       if (payload === undefined) {
-        await endUsed(id, parts);
+        if (isUsedOnce(model)) await endUsed(model, id, parts);
         throw new errors.InvalidGrant('it was used already');
       }
       await store.removeMember(setOf(model, digestOf(payload.grantId ?? '')), digest);
@@ -134,26 +170,49 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       if (model === 'Session') await store.delete('Visit', digest);
       if (model === 'AccessToken') await onRevoked([digest]);
     },
-    revokeByGrantId: (grantId) => endTokens(model, digestOf(grantId), parts),
+    async revokeByGrantId(grantId) {
+      await endTokens(model, digestOf(grantId), parts);
+    },
   };
 }
 
-async function endTokens(model: string, grant: string, { store, onRevoked }: AdapterParts): Promise<void> {
-  if (!isOfGrants(model)) return;
+/** Returns the tokens that it ended. */
+async function endTokens(
+  model: string,
+  grant: string,
+  { store, onRevoked }: AdapterParts,
+): Promise<readonly AdapterPayload[]> {
+  if (!isOfGrants(model)) return [];
   const digests = await store.takeMembers(setOf(model, grant));
-  await Promise.all(digests.map((digest) => store.delete(model, digest)));
+  const ended = (await Promise.all(digests.map((digest) => store.take(model, digest)))) as (
+    | AdapterPayload
+    | undefined
+  )[];
   if (model === 'AccessToken' && digests.length > 0) await onRevoked(digests);
+  return ended.filter((payload) => payload !== undefined);
 }
 
 /**
  * Ends a grant with all its tokens, if a code or a refresh token of it was presented that has no record and has not
  * expired: it was used before (RFC 9700 §4.14.2).
  */
-async function endUsed(id: string, parts: AdapterParts): Promise<void> {
+async function endUsed(model: ReusedGrant['model'], id: string, parts: AdapterParts): Promise<void> {
+  const { store, onReused } = parts;
   const grant = usedGrant(id, parts.clock(), parts.tokenKey);
   if (grant === undefined) return;
-  await Promise.all(ofGrants.map((model) => endTokens(model, grant, parts)));
-  await parts.store.delete('Grant', grant);
+  const digest = digestOf(id);
+  // A refresh token in place of a code, or the other way round, was not used by that.
+  for (const kind of usedOnce) if ((await store.get(kind, digest)) !== undefined) return;
+  const record = (await store.get('Grant', grant)) as AdapterPayload | undefined;
+  const [accessTokens = [], , refreshTokens = []] = await Promise.all(
+    ofGrants.map((each) => endTokens(each, grant, parts)),
+  );
+  await store.delete('Grant', grant);
+  const successors = refreshTokens.length > 0 ? refreshTokens : accessTokens;
+  if (record === undefined && successors.length === 0) return;
+  const { clientId, accountId: subject } = record ?? successors[0] ?? {};
+  const issued = successors.flatMap(({ iat }) => iat ?? []);
+  onReused?.({ model, clientId, subject, usedAt: issued.length > 0 ? Math.max(...issued) : undefined });
 }
 
 function setOf(model: string, grant: string): string {

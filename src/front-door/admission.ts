@@ -1,33 +1,34 @@
 import type { IncomingMessage } from 'node:http';
+import { isSameSecret } from '../lib/digest.ts';
 import { hopsBefore } from '../lib/http/header-fields.ts';
+import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../lib/ip-address.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
+import type { FrontDoor, FrontDoorLimits } from '../model/front-door.ts';
+import { GATEWAY_CLIENT } from './client-policy.ts';
 import { routes } from './routes.ts';
 
-const MINUTE_MS = 60_000;
-
-/**
- * Limits of what callers without a sign-in make the front door remember, for each address. An office may share one
- * address.
- */
-const rates = new Map([
-  [routes.authorization, { requests: 60, perMs: MINUTE_MS, burst: 300 }],
-  [routes.end_session, { requests: 60, perMs: MINUTE_MS, burst: 300 }],
-  [routes.registration, { requests: 2, perMs: MINUTE_MS, burst: 100 }],
-] as const);
+/** A limit by the name of its key in `front_door.limits`. */
+export type LimitName = keyof FrontDoorLimits;
 
 /** A /48 of IPv6 has 65,536 networks, and often one subscriber. It may have as much as this number of networks. */
 const NETWORKS_OF_48 = 10;
 
-/** The number of addresses whose requests are counted. */
-export const MAX_ADDRESSES = 50_000;
+/** The number of buckets: one for each address and limit. */
+export const MAX_BUCKETS = 100_000;
 
-/** Bounds what one address makes the front door remember. */
+/** Bounds what one address makes the front door compute and remember. */
 export interface Admission {
   /** The client's address, as trusted proxies report it; of IPv6 its network. */
   addressOf(request: IncomingMessage): string;
-  /** 0 if a request may pass, or the milliseconds until one may. */
-  waitMs(request: IncomingMessage, path: string): number;
+  /** The limit that a request exceeds, and the milliseconds until one may pass; undefined for one that may pass. */
+  excess(request: IncomingMessage, path: string): Excess | undefined;
+}
+
+/** An exceeded limit. */
+export interface Excess {
+  readonly limit: LimitName;
+  readonly waitMs: number;
 }
 
 /**
@@ -35,7 +36,11 @@ export interface Admission {
  *
  * @param buckets Those of all configurations, so that a reload fills none.
  */
-export function createAdmission(buckets: TokenBuckets, trustedProxies: readonly string[]): Admission {
+export function createAdmission(
+  { limits, gatewaySecret }: Pick<FrontDoor, 'limits' | 'gatewaySecret'>,
+  trustedProxies: readonly string[],
+  buckets: TokenBuckets,
+): Admission {
   const isTrusted = createIsWithin([...loopbackNetworks, ...trustedProxies]);
 
   function addressOf({ socket, headers }: IncomingMessage): string {
@@ -46,19 +51,35 @@ export function createAdmission(buckets: TokenBuckets, trustedProxies: readonly 
     return addressBlock(client);
   }
 
+  /** The gateway introspects for all its callers: their number is no reason to refuse them. */
+  function isGateway({ headers: { authorization = '' } }: IncomingMessage): boolean {
+    const [, encoded = ''] = /^basic +([\w+/=-]+)$/i.exec(authorization) ?? [];
+    const [id = '', secret = ''] = Buffer.from(encoded, 'base64').toString().split(':', 2);
+    return id === GATEWAY_CLIENT && isSameSecret(percentDecoded(secret) ?? '', gatewaySecret);
+  }
+
   return {
     addressOf,
-    waitMs(request, path) {
-      const [route, rate] = [...rates].find(([each]) => each === path) ?? [];
-      // Another method is refused, and makes nothing remembered.
-      if (route === undefined || rate === undefined || request.method === 'OPTIONS') return 0;
+    excess(request, path) {
+      // A preflight is answered by its headers, and makes nothing remembered.
+      if (request.method === 'OPTIONS') return undefined;
+      const limit = limitOf(path);
+      const rate = limits[limit];
+      if (rate === undefined || (path === routes.introspection && isGateway(request))) return undefined;
       const block = addressOf(request);
-      const waitMs = buckets.take(`${route} ${block}`, rate);
+      const waitMs = buckets.take(`${limit} ${block}`, rate);
+      if (waitMs > 0) return { limit, waitMs };
       const [, wider] = /^(\w+:\w+:\w+):\w+::\/64$/.exec(block) ?? [];
-      if (waitMs > 0 || wider === undefined) return waitMs;
+      if (wider === undefined) return undefined;
       const { requests, perMs, burst } = rate;
       const ofWider = { requests: requests * NETWORKS_OF_48, perMs, burst: burst * NETWORKS_OF_48 };
-      return buckets.take(`${route} ${wider}::/48`, ofWider);
+      const widerMs = buckets.take(`${limit} ${wider}::/48`, ofWider);
+      return widerMs > 0 ? { limit, waitMs: widerMs } : undefined;
     },
   };
+}
+
+function limitOf(path: string): LimitName {
+  if (path === routes.authorization || path === routes.end_session) return 'sign_ins';
+  return path === routes.registration ? 'registrations' : 'requests';
 }

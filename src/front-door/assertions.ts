@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors as jose, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { decodeJwt, errors as jose, type JWTPayload, jwtVerify } from 'jose';
 import { errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import {
   buildTokenResponse,
@@ -13,7 +13,7 @@ import { ownMember } from '../lib/json/own-member.ts';
 import { reasonOf } from '../lib/wording.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import { type AssertionIssuer, type FrontDoor, subjectOf } from '../model/front-door.ts';
-import { createAssertionKeys } from './issuer-discovery.ts';
+import { createAssertionKeys, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
@@ -39,7 +39,7 @@ export interface AssertionParts {
 
 interface KnownIssuer {
   readonly settings: AssertionIssuer;
-  readonly keys: JWTVerifyGetKey;
+  readonly keys: () => Promise<RemoteKeys>;
   readonly reader: ClaimsReader;
 }
 
@@ -144,10 +144,11 @@ export class Assertions {
     return this.#issuers.get(named ?? '') ?? refuse('iss is not an issuer of front_door.assertions');
   }
 
-  async #verified(assertion: string, issuer: string, keys: JWTVerifyGetKey): Promise<JWTPayload> {
+  async #verified(assertion: string, issuer: string, issuerKeys: () => Promise<RemoteKeys>): Promise<JWTPayload> {
     const { frontDoor, clock } = this.#parts;
     try {
-      const { payload } = await jwtVerify(assertion, keys, {
+      const keys = await issuerKeys();
+      const options = {
         typ: 'oauth-id-jag+jwt',
         algorithms: [...signatureAlgorithms],
         issuer,
@@ -156,8 +157,8 @@ export class Assertions {
         maxTokenAge: MAX_AGE_SECONDS,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(clock()),
-      });
-      return payload;
+      };
+      return (await verifiedBy(keys, () => jwtVerify(assertion, keys, options))).payload;
     } catch (error) {
       if (error instanceof jose.JOSEError && !outages.has(error.code)) throw new errors.InvalidGrant(error.message);
       // RFC 6749 has no error for an outage: the client may try again with the same assertion.

@@ -28,7 +28,7 @@ import type { LogStore } from '../store/connection.ts';
 import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
 import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { http, type Listening, startListener } from '../lib/http/node-http.ts';
-import { MAX_ADDRESSES } from './admission.ts';
+import { MAX_BUCKETS } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';
 import { createKeys, readSecret } from './keys.ts';
@@ -81,7 +81,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
   const store = await openStore(config, parts.log, clock);
   const announcements = new RevokedTokenAnnouncements((digests) => store.publishRevoked(digests));
-  const buckets = createTokenBuckets(MAX_ADDRESSES, clock);
+  const buckets = createTokenBuckets(MAX_BUCKETS, clock);
   let current = config;
   let keyOfDay = keys.signing()[0]?.kid;
   let handler = handlerOf(config);

@@ -5,7 +5,8 @@ import { loadOnce } from '../lib/single-flight.ts';
 import type { TokenBuckets } from '../lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../model/config.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';
-import { createAdmission } from './admission.ts';
+import type { LogStore } from '../store/connection.ts';
+import { createAdmission, type Excess, type LimitName } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress, createProviderClient } from './identity-provider.ts';
@@ -28,6 +29,7 @@ export interface HandlerParts extends ProviderSurroundings {
   readonly observer: FrontDoorObserver;
   /** The requests of each address. */
   readonly buckets: TokenBuckets;
+  readonly log: LogStore;
   readonly onBug: (error: unknown) => void;
 }
 
@@ -48,9 +50,12 @@ const originForm = /^\/(?![/\\])/;
 /** When a client may try again after a 503: a full or an absent store may take a new record then. */
 const RETRY_SECONDS = 10;
 
+/** The interval of warnings of one limit. */
+const SILENT_MS = 60_000;
+
 /** Builds everything that answers by one configuration. */
 export function createHandler(config: Config, frontDoor: FrontDoor, parts: HandlerParts): Handler {
-  const { store, clock, observer, onBug } = parts;
+  const { store, clock, observer, log, onBug } = parts;
   const { issuer } = frontDoor;
   const base = new URL(issuer);
   const prefix = base.pathname.replace(/\/$/, '');
@@ -58,7 +63,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const resources = createResources(config);
   const people = createPeople(store, clock);
   const browsers = createBrowserBinding(issuer, parts.keys.cookie);
-  const admission = createAdmission(parts.buckets, config.trustedProxies);
+  const admission = createAdmission(frontDoor, config.trustedProxies, parts.buckets);
+  const silentUntil = new Map<LimitName, number>();
   const approvals = approvalsOf(config);
   const provider = createProvider({
     ...parts,
@@ -121,27 +127,38 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     request.headers['x-forwarded-host'] = base.host;
     const [pathOfAll = '', ...rest] = target.split('?');
     const path = pathBelow(pathOfAll);
-    if (path === undefined) return void response.writeHead(404).end();
+    if (path === undefined) return notFound(response);
     const query = rest.join('?');
+    const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
     const [isApproval, approval = ''] = /^\/approval(?:\/([\w-]{1,64}))?$/.exec(path) ?? [];
+    // The router of oidc-provider takes `/AUTHORIZE` and `/authorize/` too, for which no limit would hold.
+    if (place === undefined && isApproval === undefined && !isEndpoint(path)) return notFound(response);
+    const excess = admission.excess(request, path);
+    if (excess !== undefined) {
+      warnOfLimit(excess.limit, admission.addressOf(request));
+      return refuseForNow(path, response, excess);
+    }
     const isShown = isApproval !== undefined && isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST']);
     if (approvalPages !== undefined && isShown)
       return (await approvalPages())(request, response, approval, new URLSearchParams(query));
-    const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
     if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
     if (place === 'callback' && isOneOf(request, ['GET'])) {
       return callback(request, response, name, new URLSearchParams(query));
     }
-    // The router of oidc-provider takes `/AUTHORIZE` and `/authorize/` too, for which no rule below would hold.
-    if (!isEndpoint(path)) return void response.writeHead(404).end();
-    const waitMs = admission.waitMs(request, path);
-    if (waitMs > 0) return refuseForNow(request, response, waitMs);
+    if (!isEndpoint(path)) return notFound(response);
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', foreignPagePolicy);
     request.url = rest.length === 0 ? path : `${path}?${query}`;
     mount(request, prefix);
     return answer(request, response);
+  }
+
+  /** At most once a minute for each limit: a flood must not fill the log too. */
+  function warnOfLimit(limit: LimitName, address: string): void {
+    if (clock() < (silentUntil.get(limit) ?? 0)) return;
+    silentUntil.set(limit, clock() + SILENT_MS);
+    log('warn', 'front door limit exceeded', { limit: `front_door.limits.${limit}`, address });
   }
 
   function pathBelow(path: string): string | undefined {
@@ -163,19 +180,24 @@ function mount(request: IncomingMessage, prefix: string): void {
   Object.assign(request, { originalUrl: prefix + String(request.url) });
 }
 
-/** Refuses a caller whose address has sent too many requests, as a page or as an error of RFC 7591 §3.2.2. */
-function refuseForNow({ url }: IncomingMessage, response: ServerResponse, waitMs: number): void {
+const pages = /^\/(?:authorize|sign-out|interaction|callback|approval)(?:\/|$)/;
+
+/** Refuses a caller whose address has sent too many requests, to people as a page and else as an OAuth error. */
+function refuseForNow(path: string, response: ServerResponse, { limit, waitMs }: Excess): void {
   response.setHeader('retry-after', Math.ceil(waitMs / 1000));
   const error = 'temporarily_unavailable';
-  const why = texts.failed.tooMany;
-  if (url?.split('?')[0]?.endsWith(routes.registration) !== true)
-    return sendPage(response, 429, failedPage(why, error));
+  const why = texts.failed.tooMany(limit);
+  if (pages.test(path)) return sendPage(response, 429, failedPage(why, error));
   const headers = {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     'access-control-allow-origin': '*',
   };
   response.writeHead(429, headers).end(JSON.stringify({ error, error_description: why }));
+}
+
+function notFound(response: ServerResponse): void {
+  response.writeHead(404).end();
 }
 
 function isOneOf({ method }: IncomingMessage, methods: readonly string[]): boolean {

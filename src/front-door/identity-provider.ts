@@ -1,10 +1,14 @@
-import { type CryptoKey, importJWK } from 'jose';
+import { compactVerify, type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
+import { basicCredentials } from '../authorization-server/client-authentication.ts';
+import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
+import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { IdentityProvider } from '../model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { loadHourly } from '../lib/single-flight.ts';
-import { discoverIssuer } from './issuer-discovery.ts';
+import { ensure } from '../lib/remembered.ts';
+import { createKeysAt, discoverIssuer, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
 
 /** A sign-in at a provider, as it was begun. */
 export interface SignInChecks {
@@ -53,11 +57,17 @@ export interface ProviderClient {
   begin(checks: SignInChecks, loginHint: string | undefined): Promise<URL>;
   /** Verifies the answer of the provider. Throws for any that does not belong to this sign-in. */
   finish(answer: URL, checks: SignInChecks): Promise<Identity>;
-  /**
-   * The error of the provider for a code that does not exist: `invalid_grant` if it accepts the client. Throws if the
-   * provider cannot be discovered.
-   */
-  tryCredentials(): Promise<string>;
+  /** Redeems a code that does not exist. Throws if the provider cannot be discovered. */
+  tryCredentials(): Promise<TriedCredentials>;
+}
+
+/** The answer of a provider to a code that does not exist. */
+interface TriedCredentials {
+  /** `invalid_grant` if the provider accepts the client. */
+  readonly error: string;
+  readonly tokenEndpoint: string;
+  /** The request without the client. */
+  readonly form: URLSearchParams;
 }
 
 const TIMEOUT_SECONDS = 10;
@@ -69,6 +79,16 @@ const MAX_SKEW_SECONDS = 60;
 export function createProviderClient(settings: IdentityProvider, redirectUri: string, clock: Clock): ProviderClient {
   const reader = createClaimsReader(settings.claims);
   const configuration = loadHourly(() => discover(settings), clock);
+  const keys = new WeakMap<openid.Configuration, RemoteKeys>();
+
+  /** Through TLS the ID token is the provider's anyway (OpenID Connect Core §3.1.3.7); http and proxies exist too. */
+  async function requireSignature(idToken: string, provider: openid.Configuration): Promise<void> {
+    const { jwks_uri: jwksUri } = provider.serverMetadata();
+    if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');
+    const published = ensure(keys, provider, () => createKeysAt(jwksUri, settings));
+    const algorithms = [...signatureAlgorithms];
+    await verifiedBy(published, () => compactVerify(idToken, published, { algorithms }));
+  }
 
   return {
     settings,
@@ -100,9 +120,10 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       });
       const idToken = tokens.claims();
       if (idToken === undefined) throw new Error('the provider sent no ID token');
+      await requireSignature(tokens.id_token ?? '', provider);
       requireSubject(idToken.sub);
       // OpenID Connect Core §3.1.3.7: with one audience openid-client does not look at `azp`.
-      if (idToken.azp !== undefined && idToken.azp !== settings.credentials.clientId) {
+      if ((idToken.azp ?? settings.credentials.clientId) !== settings.credentials.clientId) {
         throw new Error('azp of the ID token is another client');
       }
       // A sign-in dated in the future, by a time in milliseconds for example, would never be too old.
@@ -128,17 +149,24 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
     async tryCredentials() {
       const provider = await configuration();
       const madeUp = openid.randomPKCECodeVerifier();
-      const form = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
-      try {
-        await openid.genericGrantRequest(provider, 'authorization_code', form);
-      } catch (error) {
-        if (error instanceof openid.ResponseBodyError) return error.error;
-        if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';
-        throw error;
-      }
-      return 'a token';
+      const parameters = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
+      const error = await errorOf(openid.genericGrantRequest(provider, 'authorization_code', parameters));
+      const form = new URLSearchParams({ grant_type: 'authorization_code', ...parameters });
+      return { error, tokenEndpoint: reachable(provider.serverMetadata().token_endpoint ?? '', settings), form };
     },
   };
+}
+
+/** The `error` of a provider for a request without a code. */
+async function errorOf(request: Promise<unknown>): Promise<string> {
+  try {
+    await request;
+  } catch (error) {
+    if (error instanceof openid.ResponseBodyError) return error.error;
+    if (error instanceof openid.WWWAuthenticateChallengeError) return 'invalid_client';
+    throw error;
+  }
+  return 'a token';
 }
 
 async function discover({ credentials, ...provider }: IdentityProvider): Promise<openid.Configuration> {
@@ -146,7 +174,6 @@ async function discover({ credentials, ...provider }: IdentityProvider): Promise
     metadata: { client_id: credentials.clientId, [openid.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
     auth: await clientAuthOf(credentials),
     timeoutSeconds: TIMEOUT_SECONDS,
-    execute: [openid.enableNonRepudiationChecks],
   });
 }
 
@@ -155,7 +182,8 @@ async function clientAuthOf(credentials: IdentityProvider['credentials']): Promi
     case 'none':
       return openid.None();
     case 'client_secret_basic':
-      return openid.ClientSecretBasic(credentials.clientSecret);
+      return (_server, { client_id: clientId }, _body, headers) =>
+        headers.set('authorization', basicCredentials(clientId, credentials.clientSecret));
     case 'client_secret_post':
       return openid.ClientSecretPost(credentials.clientSecret);
     case 'private_key_jwt': {

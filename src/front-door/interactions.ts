@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { boundedBytes } from '../lib/http/bodies.ts';
 import { errors, type Grant, type Interaction, type Provider, interactionPolicy } from 'oidc-provider';
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { printable } from '../lib/wording.ts';
 import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
@@ -239,14 +241,28 @@ export async function readForm(request: IncomingMessage): Promise<URLSearchParam
   const { 'content-type': type, 'content-length': length } = request.headers;
   if (type?.split(';')[0] !== 'application/x-www-form-urlencoded') throw new errors.InvalidRequest('not a form');
   if (!(Number(length) <= MAX_FORM_BYTES)) throw new errors.InvalidRequest('the form is too long', 413);
-  return new URLSearchParams(await text(request));
+  const tooLong = (): Error => new errors.InvalidRequest('the form is too long', 413);
+  return new URLSearchParams((await boundedBytes(request, MAX_FORM_BYTES, tooLong)).toString());
 }
 
-/** An error and its cause in one line, for the log. */
+/** The longest text of a provider in the log. */
+const MAX_PROVIDER_TEXT = 200;
+
+/** An error and its cause in one line, for the log, with what a provider says of it (RFC 6749 §4.1.2.1 and §5.2). */
 export function withCause(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) {
+    const { error: code, error_description: description } = error;
+    return [error.message, shown(code), ...(description === undefined ? [] : [shown(description)])].join(': ');
+  }
   const { cause } = error;
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;
+}
+
+/** A text of a provider, or of a person who changed its answer, cut, and without characters that a terminal obeys. */
+function shown(text: string): string {
+  const cut = text.length > MAX_PROVIDER_TEXT ? `${text.slice(0, MAX_PROVIDER_TEXT)}…` : text;
+  return `"${printable(cut)}"`;
 }
 
 /**

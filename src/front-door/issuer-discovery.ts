@@ -1,8 +1,11 @@
 import * as openid from 'openid-client';
-import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { createRemoteJWKSet, customFetch, errors } from 'jose';
+import { readJwkSet } from '../authorization-server/jwk-set.ts';
 import { reachable } from '../authorization-server/discovery.ts';
 import type { Clock } from '../lib/clock.ts';
-import { boundedBody } from '../lib/http/bodies.ts';
+import { boundedAnswer } from '../lib/http/bodies.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import { parsedJson } from '../lib/json/parsed.ts';
 import { loadHourly } from '../lib/single-flight.ts';
 import type { AssertionIssuer, TrustedIssuer } from '../model/front-door.ts';
 
@@ -13,8 +16,6 @@ interface DiscoveringClient {
   readonly auth: openid.ClientAuth;
   /** How long one call may take. */
   readonly timeoutSeconds: number;
-  /** Changes to the configuration that is found. */
-  readonly execute?: openid.DiscoveryRequestOptions['execute'];
 }
 
 /** The longest answer of an issuer: metadata, keys, tokens or claims of a person. */
@@ -26,14 +27,29 @@ const MAX_BYTES = 512 * 1024;
  */
 export function createIssuerFetch(from: Reached): (url: string, options: object) => Promise<Response> {
   return async (url, options) => {
-    return boundedBody(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    const answer = await boundedAnswer(await fetch(reachable(url, from), { ...options, redirect: 'error' }), MAX_BYTES);
+    return isJson(answer) ? withoutNullMembers(answer) : answer;
   };
+}
+
+function isJson({ headers }: Response): boolean {
+  return /^application\/([^;]+\+)?json\b/i.test(headers.get('content-type') ?? '');
+}
+
+/** The answer without members that are null: many servers write null for a member that an answer does not have. */
+async function withoutNullMembers(answer: Response): Promise<Response> {
+  const { status, headers } = answer;
+  const text = await answer.text();
+  const body = parsedJson(text);
+  if (!isObject(body)) return new Response(text === '' ? null : text, { status, headers });
+  const members = Object.entries(body).filter(([, value]) => value !== null);
+  return Response.json(Object.fromEntries(members), { status, headers });
 }
 
 /** Discovers an issuer. @throws if its metadata name another one. */
 export async function discoverIssuer(
   from: Reached,
-  { metadata, auth, timeoutSeconds, execute = [] }: DiscoveringClient,
+  { metadata, auth, timeoutSeconds }: DiscoveringClient,
 ): Promise<openid.Configuration> {
   const { issuer, backchannel } = from;
   const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
@@ -41,7 +57,7 @@ export async function discoverIssuer(
     timeout: timeoutSeconds,
     [openid.customFetch]: createIssuerFetch(from),
     // The operator wrote http, of which `check` warns off loopback.
-    execute: [...execute, ...(isPlain ? [openid.allowInsecureRequests] : [])],
+    execute: isPlain ? [openid.allowInsecureRequests] : [],
   });
   // openid-client compares the parsed URL. A trailing slash makes another issuer.
   if (configuration.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
@@ -49,18 +65,51 @@ export async function discoverIssuer(
 }
 
 const TIMEOUT_SECONDS = 5;
+/** An unknown `kid`, or a signature by another key, fetches the keys again, at most once in this time. */
+const KEYS_COOL_DOWN_MS = 5_000;
+
+/** The keys of an issuer: fetched at first use, kept for a few minutes, and fetched again for an unknown `kid`. */
+export type RemoteKeys = ReturnType<typeof createRemoteJWKSet>;
+
+/** Creates the keys at `jwksUri`. A member that is no key, and a key with a flaw, cost only themselves. */
+export function createKeysAt(jwksUri: string, from: Reached): RemoteKeys {
+  const fetchAnswer = createIssuerFetch(from);
+  return createRemoteJWKSet(new URL(jwksUri), {
+    timeoutDuration: TIMEOUT_SECONDS * 1000,
+    cooldownDuration: KEYS_COOL_DOWN_MS,
+    [customFetch]: async (url, options) => {
+      const answer = await fetchAnswer(url, options);
+      if (answer.status !== 200) return answer;
+      return Response.json({ keys: readJwkSet(await answer.json())?.keys });
+    },
+  });
+}
+
+/**
+ * Verifies by `keys`. An issuer may have replaced a key under the same `kid`: after a signature that fails, they are
+ * fetched again, if that is due.
+ *
+ * @throws the errors of jose.
+ */
+export async function verifiedBy<Verified>(keys: RemoteKeys, verify: () => Promise<Verified>): Promise<Verified> {
+  try {
+    return await verify();
+  } catch (error) {
+    if (!(error instanceof errors.JWSSignatureVerificationFailed) || keys.coolingDown) throw error;
+    await keys.reload();
+    return await verify();
+  }
+}
 
 /** Creates the key source of `settings`. It discovers the issuer at the first assertion, and again each hour. */
-export function createAssertionKeys(settings: AssertionIssuer, clock: Clock): JWTVerifyGetKey {
-  const keys = loadHourly(() => discoverKeys(settings), clock);
-  return async (header, token) => (await keys())(header, token);
+export function createAssertionKeys(settings: AssertionIssuer, clock: Clock): () => Promise<RemoteKeys> {
+  return loadHourly(() => discoverKeys(settings), clock);
 }
 
 /** Discovers an issuer. @throws if its metadata name another one, or no keys. */
-export async function discoverKeys(settings: AssertionIssuer): Promise<JWTVerifyGetKey> {
+export async function discoverKeys(settings: AssertionIssuer): Promise<RemoteKeys> {
   const client = { metadata: { client_id: 'front-door' }, auth: openid.None(), timeoutSeconds: TIMEOUT_SECONDS };
   const { jwks_uri: jwksUri } = (await discoverIssuer(settings, client)).serverMetadata();
   if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');
-  const options = { timeoutDuration: TIMEOUT_SECONDS * 1000, [customFetch]: createIssuerFetch(settings) };
-  return createRemoteJWKSet(new URL(jwksUri), options);
+  return createKeysAt(jwksUri, settings);
 }

@@ -1,7 +1,14 @@
-import { type Configuration, errors, type KoaContextWithOIDC, Provider, type ResourceServer } from 'oidc-provider';
+import {
+  type AdapterPayload,
+  type Configuration,
+  errors,
+  type KoaContextWithOIDC,
+  Provider,
+  type ResourceServer,
+} from 'oidc-provider';
 import type { Clock } from '../lib/clock.ts';
 import type { RevocationCheck } from '../model/revocation.ts';
-import type { FrontDoor } from '../model/front-door.ts';
+import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
 import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions } from './assertions.ts';
@@ -29,6 +36,7 @@ export interface ProviderSurroundings {
   /** Reads what clients publish. */
   readonly fetch: typeof fetch;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
+  readonly observer: Pick<FrontDoorObserver, 'grantEnded'>;
   /** Whose rights ended; undefined without `revocation`. */
   readonly revocations?: RevocationCheck | undefined;
 }
@@ -72,6 +80,14 @@ export function createProvider(parts: ProviderParts): Provider {
     registrant: addressOfCaller,
     onRevoked: parts.onRevoked,
     revocations: parts.revocations && { check: parts.revocations, issuer },
+    isExchange: () => Provider.ctx?.oidc.route === 'token',
+    beforeUse: requireTarget,
+    onReused: ({ model, clientId, subject, usedAt }) =>
+      parts.observer.grantEnded(model === 'RefreshToken' ? 'refresh_token.reused' : 'authorization_code.reused', {
+        client_id: clientId,
+        subject,
+        first_used: usedAt === undefined ? undefined : new Date(usedAt * 1000).toISOString(),
+      }),
   });
   const provider = new Provider(issuer, {
     adapter,
@@ -208,11 +224,24 @@ export function createProvider(parts: ProviderParts): Provider {
     return fresh;
   }
 
+  /**
+   * Requires that the resource of a token request is that of its code or refresh token, before it is used up: a client
+   * may mend its request and try again (RFC 8707 §2.2).
+   *
+   * @throws {InvalidTarget} {@link grantable}
+   */
+  function requireTarget({ resource: granted = [] }: AdapterPayload): void {
+    const { ctx } = Provider;
+    const { params } = ctx?.oidc ?? {};
+    if (ctx === undefined || params === undefined) return;
+    const asked = params['resource'];
+    if (asked !== undefined && ![granted].flat().includes(parts.resources.nameOf(onlyOne(asked))))
+      throw new errors.InvalidTarget('resource is not the one that was granted');
+    grantable(ctx);
+  }
+
   function resourceServer(ctx: KoaContextWithOIDC, indicator: string, clientId: string): ResourceServer {
-    const { params } = ctx.oidc;
-    if (Array.isArray(params?.['resource']) && params['resource'].length > 1) {
-      throw new errors.InvalidTarget('one resource at a time: a token opens no other');
-    }
+    if (ctx.oidc.params?.['resource'] !== undefined) onlyOne(ctx.oidc.params['resource']);
     return {
       audience: parts.resources.audienceOf(indicator, clientId),
       scope: grantable(ctx),
@@ -220,6 +249,13 @@ export function createProvider(parts: ProviderParts): Provider {
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };
   }
+}
+
+/** @throws {InvalidTarget} for several resources. */
+function onlyOne(resource: unknown): string {
+  const [first, ...others] = [resource].flat();
+  if (others.length > 0) throw new errors.InvalidTarget('one resource at a time: a token opens no other');
+  return String(first);
 }
 
 interface SignInSource {
@@ -273,7 +309,8 @@ function features({ frontDoor: { clients } }: ProviderParts) {
     revocation: {
       enabled: true,
       async allowedPolicy(_ctx, client, token) {
-        if (token.clientId !== client.clientId) return false;
+        // RFC 7009 §2.1: the server refuses the request, and says so to the client.
+        if (token.clientId !== client.clientId) throw new errors.InvalidGrant('the token was issued to another client');
         if (token.kind !== 'AccessToken') return true;
         // This token alone: oidc-provider would also end the others of the grant, from before a step-up.
         await token.destroy();

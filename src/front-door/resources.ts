@@ -3,6 +3,7 @@ import type { Config } from '../model/config.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import type { Route } from '../model/route.ts';
+import { MAX_URL_LENGTH } from './url-pattern.ts';
 
 /** The resources that the front door issues tokens for: those of the routes that trust it. */
 export interface Resources {
@@ -56,7 +57,7 @@ export function createResources({
   const byDefault = others.length === 0 ? only && bySpelling.get(new URL(publicUrl + only.path).href) : undefined;
 
   function find(indicator: string): NamedResource {
-    const url = URL.parse(indicator);
+    const url = indicator.length > MAX_URL_LENGTH ? null : URL.parse(indicator);
     const found = bySpelling.get(url?.href ?? indicator) ?? (url === null ? undefined : leniently(url));
     if (found === undefined || indicator.includes('#')) {
       throw new errors.InvalidTarget('resource is not one of this authorization server');

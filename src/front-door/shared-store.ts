@@ -10,10 +10,10 @@ import {
   StoreError,
   createScript,
 } from '../store/connection.ts';
-import { createReplayMemory, createSharedReplayMemory } from '../store/replay.ts';
+import { createReplayMemory, createSharedReplayMemory, seenIn } from '../store/replay.ts';
 import { publishRevoked } from '../store/revoked-tokens.ts';
 import { createSealing } from '../store/sealing.ts';
-import { full, limitsOf, reserveOf, type Store, textOf, Unavailable } from './store.ts';
+import { full, limitsOf, type RecordKind, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 
 /** The parts of a shared store. */
 export interface SharedStoreParts {
@@ -23,6 +23,13 @@ export interface SharedStoreParts {
   readonly log: LogStore;
   readonly clock: Clock;
 }
+
+/** The kinds whose ids never come back, once they were used or have ended. */
+const once: ReadonlySet<RecordKind> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'Grant'] as const);
+/** How long a process remembers a record without `exp` that was used or has ended. */
+const REMEMBERED_MS = 86_400_000;
+/** At most one line about foreign records in this time. */
+const FOREIGN_LOG_MS = 60_000;
 
 /** The longest sealed record that is read: an attacker with write access could make it of any length. */
 const MAX_BYTES = 256 * 1024;
@@ -106,15 +113,37 @@ export function createSharedStore({ settings, sessionKey, log, clock }: SharedSt
     return json === undefined ? undefined : (JSON.parse(json) as unknown);
   }
 
-  async function take(kind: string, id: string): Promise<unknown> {
+  /** What this process saw used or ended. The store has no record of that, in which a flood of tokens would be kept. */
+  const ended = createReplayMemory(clock);
+  let loggedAt = -Infinity;
+
+  function requireLive(kind: RecordKind, isLive: boolean): void {
+    if (isLive) return;
+    if (clock() - loggedAt >= FOREIGN_LOG_MS) {
+      loggedAt = clock();
+      log('warn', 'shared store holds a record that was used or has ended', { kind });
+    }
+    throw new Unavailable('the store of the front door holds a record that was used or has ended');
+  }
+
+  async function take(kind: RecordKind, id: string): Promise<unknown> {
     const place = placeOf(kind, id);
-    return opened(place, await takeRecord([place, indexOf(kind)], [String(MAX_BYTES)]));
+    const record = opened(place, await takeRecord([place, indexOf(kind)], [String(MAX_BYTES)]));
+    if (record === undefined || !once.has(kind)) return record;
+    const { exp } = record as { readonly exp?: unknown };
+    const expiresAt = typeof exp === 'number' ? exp * 1000 : clock() + REMEMBERED_MS;
+    requireLive(kind, !seenIn(ended, place, expiresAt, kind));
+    return record;
   }
 
   return {
     async get(kind, id) {
       const place = placeOf(kind, id);
-      return opened(place, await connection.run('get', place, (client) => client.getRange(place, 0, MAX_BYTES)));
+      const text = await connection.run('get', place, (client) => client.getRange(place, 0, MAX_BYTES));
+      const record = opened(place, text);
+      // A time that is over asks, and remembers nothing.
+      if (record !== undefined && once.has(kind)) requireLive(kind, !seenIn(ended, place, 0, kind));
+      return record;
     },
     async set(record) {
       const { kind, id, owner, expiresAt } = record;

@@ -90,7 +90,8 @@ export const texts = {
     expired: 'This sign-in has expired, was finished already, or began in another browser.',
     unavailable: 'The sign-in service of your organization does not answer. Try again in a moment.',
     crossSite: 'Another site sent this form.',
-    tooMany: 'Too many sign-ins began at this network address. Try again in a minute.',
+    tooMany: (limit: string) =>
+      `Too many requests came from this network address. Try again in a minute. Limit: front_door.limits.${limit}.`,
   },
   signOut: {
     title: 'Sign out',

@@ -1,8 +1,13 @@
-/** A name without differences of case and Unicode compatibility forms: ſ is s, K is k. */
+/** A name without differences of case and Unicode compatibility forms: ſ is s, K is k, and both ı and İ are i. */
 export function folded(name: string): string {
   if (ascii.test(name)) return name.toLowerCase();
-  // Lower-casing makes Σ a σ or a ς by what follows, so that a pattern or a cut name would fold in another way.
-  return compatible(name).toUpperCase().toLowerCase().replaceAll('ς', 'σ');
+  // Lower-casing makes Σ a σ or a ς by what follows, so that a pattern or a cut name would fold in another way. Of İ
+  // JavaScript makes i and a dot above; Java, Go and C, which map each character to one, make i.
+  return compatible(name)
+    .toUpperCase()
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll(/i\u0307+/g, 'i');
 }
 
 const ascii = /^[ -~]*$/;

@@ -40,7 +40,7 @@ const resultPlaces: readonly HandlePlace[] = [
  * The handles that a client presents. Both eras have the same places: a place that counted in one era only would let an
  * unbound handle reach a server of both eras.
  *
- * A missing handle is left to the server, and so is a `_meta` or `notifications` of `null`.
+ * A missing handle is left to the server, and so are `params`, `_meta` and `notifications` of `null`.
  *
  * @throws {Denial} `body.message` for a handle that is not a string, `null` included, since a server may read it as all
  *   tasks; `body.ambiguous` for a key that some parsers take for the handle's.
@@ -69,7 +69,7 @@ export function isNamedTask({ kind, path }: Handle): boolean {
 }
 
 /** The members that hold more than handles. */
-const containers: ReadonlySet<string> = new Set(['_meta', 'notifications']);
+const containers: ReadonlySet<string> = new Set(['params', '_meta', 'notifications']);
 
 interface Position {
   readonly place: HandlePlace;

@@ -1,14 +1,24 @@
 import { parseToRewrite } from '../lib/json/lossless.ts';
+import { memberText } from '../lib/json/splice-strings.ts';
 import { isObject, type Members, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
 import { hasDuplicateMembers, JsonScanError, scanJson } from '../lib/json/scanner.ts';
 import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
 import { Denial } from '../model/denial.ts';
 import type { MessageId } from '../model/grant.ts';
-import { type Era, type McpMethod, mcpMethod, mistakenFor, noMethod } from '../model/mcp.ts';
+import {
+  type Era,
+  MAX_NAME_LENGTH,
+  MAX_URI_LENGTH,
+  type McpMethod,
+  mcpMethod,
+  mistakenFor,
+  noMethod,
+} from '../model/mcp.ts';
 import type { McpTarget } from '../model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
+import { utf8Text } from '../lib/utf8.ts';
 
 /** A JSON-RPC message, as a decision needs it. */
 export interface Message {
@@ -42,8 +52,7 @@ const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'e
 /** Where a request declares that its client opens pages for its user. */
 const declaredUrl = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'elicitation', 'url'];
 
-const limits = { depth: 128, members: 10_000 };
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const limits = { depth: 128, members: 10_000, keyLength: 1_024, foldedKeys: 65_536 };
 
 /**
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
@@ -58,8 +67,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
   const message = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
-  if (unambiguousMember(message, 'jsonrpc', null) !== '2.0') throw new Denial('body.message', 'jsonrpc is not "2.0"');
   const id = messageId(message, text);
+  if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
+    throw new Denial('body.message', 'jsonrpc is not "2.0"', { messageId: id });
   const method = methodOf(message, id);
   const params = paramsOf(message, id);
   const isRequest = method.name !== undefined && Object.hasOwn(message, 'id');
@@ -80,11 +90,9 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
 }
 
 function decode(body: Buffer): string {
-  try {
-    return utf8.decode(body);
-  } catch {
-    throw new Denial('body.malformed', 'not UTF-8');
-  }
+  const text = utf8Text(body);
+  if (text === undefined) throw new Denial('body.malformed', 'not UTF-8');
+  return text;
 }
 
 function parse(text: string): unknown {
@@ -97,13 +105,18 @@ function parse(text: string): unknown {
   }
 }
 
+/** To compare names as lenient servers do takes longer the longer they are. */
+function requireLength(what: string, text: string, most: number, messageId: MessageId): void {
+  if (text.length > most) throw new Denial('body.message', `a ${what} of more than ${most} characters`, { messageId });
+}
+
 /** MCP, Base Protocol: a request's id MUST be a string or integer and MUST NOT be null. */
 function messageId(message: Members, text: string): MessageId {
   const id = unambiguousMember(message, 'id', null);
   if (id === undefined) return null;
   if (typeof id === 'string') return id;
   if (typeof id !== 'number') throw new Denial('body.message', 'id is neither a string nor a number');
-  return Number.isSafeInteger(id) ? id : (parseToRewrite(text) as { id: number | object }).id;
+  return Number.isSafeInteger(id) ? id : (parseToRewrite(memberText(text, 'id') ?? '') as number | object);
 }
 
 function methodOf(message: Members, messageId: MessageId): McpMethod {
@@ -114,6 +127,7 @@ function methodOf(message: Members, messageId: MessageId): McpMethod {
   if (method !== undefined && answers)
     throw new Denial('body.message', 'a request and a response in one message', { messageId });
   if (typeof method === 'string') {
+    requireLength('method', method, MAX_NAME_LENGTH, messageId);
     const meant = mistakenFor(method);
     if (meant === undefined) return mcpMethod(method);
     throw new Denial('body.ambiguous', `a method that some servers read as ${meant}`, { messageId });
@@ -124,17 +138,20 @@ function methodOf(message: Members, messageId: MessageId): McpMethod {
 
 const noParams = Object.freeze({});
 
-/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. */
+/** JSON-RPC 2.0 §4.2 allows lists too; MCP has objects only. Serializers write null for what is absent. */
 function paramsOf(message: Members, messageId: MessageId): Members {
   const params = unambiguousMember(message, 'params', messageId);
-  if (params === undefined) return noParams;
+  if (params === undefined || params === null) return noParams;
   if (isObject(params)) return params;
   throw new Denial('body.message', 'params is not an object', { messageId });
 }
 
-/** MCP: an object, or absent. Some servers parse a string that holds one, and would see what no policy has seen. */
+/**
+ * MCP: an object, or absent, for which null stands too. Some servers parse a string that holds one, and would see what
+ * no policy has seen.
+ */
 function argumentsOf({ hasArguments }: McpMethod, params: Members, messageId: MessageId): unknown {
-  const found = unambiguousMember(params, 'arguments', messageId);
+  const found = unambiguousMember(params, 'arguments', messageId) ?? undefined;
   if (!hasArguments || found === undefined || isObject(found)) return found;
   throw new Denial('body.message', 'params.arguments is not an object', { messageId });
 }
@@ -158,6 +175,10 @@ const MAX_SUBSCRIPTIONS = 100;
  */
 export function targetsOf(method: McpMethod, params: Members, messageId: MessageId): readonly McpTarget[] {
   const targets = namedTargets(method, params, messageId);
+  for (const { kind, name } of targets) {
+    const isUri = kind === 'resource' || kind === 'template';
+    requireLength(isUri ? 'URI' : `name of a ${kind}`, name, isUri ? MAX_URI_LENGTH : MAX_NAME_LENGTH, messageId);
+  }
   // In C a string ends at a NUL: a pattern that covers `pay\u0000_read` would let `pay` through.
   if (targets.some(({ name }) => name.includes('\0')))
     throw new Denial('body.ambiguous', `${method.name} of a name with a NUL`, { messageId });

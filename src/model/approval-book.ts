@@ -80,8 +80,19 @@ export const decidedFrom: Readonly<Record<ApprovalDecision, readonly ApprovalSta
 /** The end of a call that took its approval. `unused`: it never reached the upstream. `round`: a round may follow. */
 export type ApprovalUse = { readonly unused: true } | { readonly round: string } | 'used';
 
-/** The bounds of a book. */
-export const approvalBounds = { ofOwner: 100, ofAll: 10_000, bytes: 64 * 1024 * 1024 } as const;
+/** The bounds of a book: the live requests of a caller and of all, and their bytes, as JSON or sealed. */
+export interface ApprovalBounds {
+  readonly ofOwner: number;
+  readonly ofAll: number;
+  readonly bytesOfOwner: number;
+  readonly bytes: number;
+}
+
+const MiB = 1024 * 1024;
+export const approvalBounds: ApprovalBounds = { ofOwner: 100, ofAll: 10_000, bytesOfOwner: MiB, bytes: 64 * MiB };
+
+/** The longest request, as JSON. */
+export const MAX_REQUEST_BYTES = 64 * 1024;
 
 /** The time for which a request that is over can be read, and the next round of a call may come. */
 export const OVER_MS = 10 * 60_000;
@@ -99,7 +110,7 @@ export interface ApprovalBook {
     decision: ApprovalDecision,
   ): DecidedApproval | undefined | Promise<DecidedApproval | undefined>;
   find(route: string, id: string): KeptApproval | undefined | Promise<KeptApproval | undefined>;
-  /** Those that live, the oldest first. */
+  /** Those that live, the oldest first, {@link withoutArguments}. */
   list(route: string): readonly KeptApproval[] | Promise<readonly KeptApproval[]>;
   /** Ends a request whose entry has changed. */
   expire(route: string, id: string): void | Promise<void>;
@@ -134,6 +145,12 @@ export async function stepOf(
 ): Promise<unknown> {
   const opened = await book;
   return (opened[step].bind(opened) as (...all: readonly unknown[]) => unknown)(...about);
+}
+
+/** A request as lists have it. Its size does not depend on what the call carries. */
+export function withoutArguments<Request extends ApprovalRequest>(request: Request): Request {
+  const { arguments: _, unshown: _unshown, ...call } = request.call;
+  return { ...request, call };
 }
 
 /** The result of a decision. */

@@ -32,6 +32,8 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly revocationSourceUp: RevocationObserver['sourceUp'];
   /** How many revocations are remembered. */
   readonly revocationsKept: (count: number) => void;
+  /** The share of its room for revocations that an issuer uses, 0 to 1; undefined: it is configured no longer. */
+  readonly revocationRoomUsed: (issuer: string, used: number | undefined) => void;
 }
 
 /** Counts a look-up of a verified or an exchanged token; `negative`: the token was refused a few seconds ago. */
@@ -74,7 +76,7 @@ export interface TlsObserver {
 }
 
 /** The result of an event of a source. */
-export type RevocationResult = 'kept' | 'repeated' | 'not_understood' | 'refused';
+export type RevocationResult = 'kept' | 'repeated' | 'ignored' | 'not_understood' | 'refused';
 
 /** Observes revocations. */
 export interface RevocationObserver {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { listedClaims } from './logged-members.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
+import type { Rate } from './route.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
@@ -22,10 +23,18 @@ export interface FrontDoor {
   readonly acrValues: readonly string[];
   readonly tokens: { readonly format: 'opaque' | 'jwt'; readonly lifetimeMs: number };
   readonly assertions: ReadonlyMap<string, AssertionIssuer>;
+  readonly limits: FrontDoorLimits;
   /** The front door as the gateway trusts it, under the name {@link FRONT_DOOR}. */
   readonly server: AuthorizationServer;
   /** What the gateway authenticates with when it introspects, whatever the format of tokens. */
   readonly gatewaySecret: string;
+}
+
+/** `front_door.limits`: the rates of each address, under the names of their keys; undefined: no limit. */
+export interface FrontDoorLimits {
+  readonly sign_ins: Rate | undefined;
+  readonly registrations: Rate | undefined;
+  readonly requests: Rate | undefined;
 }
 
 /** An issuer whose tokens the front door accepts, and where it reaches it. */
@@ -146,6 +155,16 @@ export interface FrontDoorObserver {
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
   registration(result: string): void;
+  /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
+  grantEnded(
+    why: 'refresh_token.reused' | 'authorization_code.reused',
+    about: {
+      readonly client_id: string | undefined;
+      readonly subject: string | undefined;
+      /** When what took its place was issued, or a later one of the chain. */
+      readonly first_used: string | undefined;
+    },
+  ): void;
 }
 
 /** The party that vouches for a subject: a provider, or an issuer of assertions with subjects of its own. */

@@ -24,6 +24,8 @@ export interface Definition {
 export interface DescribedDefinition extends Definition {
   /** As the server wrote it, of any length; `''` without one. */
   readonly description: string;
+  /** The server shows it only to clients that declare capabilities, such as sampling. */
+  readonly needsCapabilities?: true;
 }
 
 /** Definitions by {@link definitionKey}. */

@@ -9,6 +9,14 @@
 import { plainName } from '../lib/look-alike.ts';
 import type { Reason, ReasonBy } from './reasons.ts';
 
+/**
+ * The longest method, and the longest name of a tool or a prompt, in UTF-16 code units. A longer one is refused before
+ * it is folded: a megabyte of U+FDFA, which becomes 18 characters, would take half a second.
+ */
+export const MAX_NAME_LENGTH = 1_024;
+/** The longest URI of a resource or a template. */
+export const MAX_URI_LENGTH = 2_048;
+
 /** `legacy`: revisions with `initialize` and sessions. `modern`: from 2026-07-28, where each request stands alone. */
 export type Era = 'legacy' | 'modern';
 

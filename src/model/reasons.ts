@@ -161,6 +161,7 @@ export const refusals = {
   'approval.denied': final,
   'approval.full': unavailable,
   'approval.body': { status: 415, message: 'Unsupported media type' },
+  'approval.size': { status: 413, message: 'Too large to be approved', isFinal: true },
   'decision_point.denied': final,
   'decision_point.unavailable': unavailable,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },

@@ -66,6 +66,8 @@ export interface EventSource {
   readonly authorization: string | undefined;
   /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
   readonly token: string | undefined;
+  /** The origins of the endpoints that get the token. */
+  readonly endpointOrigins: ReadonlySet<string>;
   readonly stream: 'create' | 'existing';
   readonly streamId: string | undefined;
 }
@@ -99,6 +101,8 @@ export interface RevocationAnswer {
 /** A question to the process that keeps revocations. */
 export type RevocationQuestion =
   | { readonly ask: 'push'; readonly source: string; readonly set: string }
+  /** A push with a wrong credential. `address`: its client, where the log has addresses. */
+  | { readonly ask: 'refused'; readonly source: string; readonly address: string | undefined }
   | { readonly ask: 'endpoint'; readonly body: string; readonly by: string | undefined };
 
 /** Answers a question. */
@@ -155,18 +159,47 @@ export interface RevocationPlace {
   keep(revocations: readonly Revocation[], id: string | undefined, arrivedAt: number): Promise<KeepResult>;
   /** Tells other replicas to drop what they have cached of tokens. */
   readonly drop: (tokens: readonly RevokedTokens[], id: string | undefined) => Promise<KeepResult>;
-  /** Whether `holder` has the lease `name`, for `forMs`: one replica manages a stream of events. */
-  readonly lease: (name: string, holder: string, forMs: number) => Promise<boolean>;
+  /** Takes the lease `name` for `holder`, for `forMs`, or says who has it: one replica manages a stream of events. */
+  readonly lease: (name: string, holder: LeaseHolder, forMs: number) => Promise<LeaseState>;
   close(): Promise<void>;
+}
+
+/** The replica that asks for a lease. */
+export interface LeaseHolder {
+  readonly id: string;
+  /** When it last knew that events arrive, in milliseconds since the epoch. */
+  readonly polledAt: number | undefined;
+}
+
+/** The answer to a replica that asks for a lease. */
+export interface LeaseState {
+  readonly isHeld: boolean;
+  /** {@link LeaseHolder.polledAt} of the replica that has it. */
+  readonly polledAt: number | undefined;
 }
 
 /** Without `revocation.file` and `shared`: a restart forgets revocations. */
 export const memoryPlace: RevocationPlace = {
   keep: async () => 'kept',
   drop: async () => 'kept',
-  lease: async () => true,
+  lease: async (_name, { polledAt }) => ({ isHeld: true, polledAt }),
   close: async () => {},
 };
 
 /** The largest number of revocations that are kept. */
 export const MAX_REVOCATIONS = 1_000_000;
+/** The most bytes that they take in each process, by an estimate that is rather too high. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
+/** The room for the revocations of one issuer of tokens. */
+export interface RevocationRoom {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+/** Equal shares: what fills the room of one issuer takes none of another. */
+export function roomOf({ commandTargets }: Pick<RevocationSettings, 'commandTargets'>): RevocationRoom {
+  const issuers = new Set(commandTargets.map(({ tokenIssuer }) => tokenIssuer)).size;
+  const shares = Math.max(1, issuers);
+  return { entries: Math.floor(MAX_REVOCATIONS / shares), bytes: Math.floor(MAX_BYTES / shares) };
+}

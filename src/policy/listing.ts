@@ -1,5 +1,13 @@
 import { plainName } from '../lib/look-alike.ts';
-import { knownRequests, listedKinds, type ListedKind, type ListingKey, mcpMethod } from '../model/mcp.ts';
+import {
+  knownRequests,
+  listedKinds,
+  type ListedKind,
+  type ListingKey,
+  MAX_NAME_LENGTH,
+  MAX_URI_LENGTH,
+  mcpMethod,
+} from '../model/mcp.ts';
 import type { Attempt, Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
@@ -7,7 +15,7 @@ import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument, PolicyFault } from './document.ts';
 import { type Entry, type FindEntry, compileEntries } from './entry.ts';
 import { mistakableNames, namePattern, patternTable } from './pattern.ts';
-import { plainRequest, requestTable } from './requests.ts';
+import { requestTable, shortestRequest } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
 
 /** The entries of a policy, by what a message acts on; undefined under a kind whose key the policy does not have. */
@@ -43,7 +51,8 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
     const isMistakable = mistakableNames(own, namePattern, plainName);
     return (name) => {
       const listed = exact(name);
-      if (listed !== undefined || (key === 'methods' && isOnlyByName(name))) return listed;
+      if (listed !== undefined || name.length > MAX_NAME_LENGTH || (key === 'methods' && isOnlyByName(name)))
+        return listed;
       const covering = matching(name);
       return covering !== undefined && isMistakable(name, covering) ? undefined : covering;
     };
@@ -145,13 +154,13 @@ const plainSpelling: Readonly<Record<ListedKind, (name: string) => string>> = {
   method: plainName,
   resource: plainUri,
   template: plainUri,
-  request: plainRequest,
+  request: shortestRequest,
 };
 
 /** Explains that only its spelling keeps a name from being covered. */
 function whyUnlisted(kind: ListedKind, name: string | undefined): string {
   if (kind === 'method') return mcpMethod(name).allowedBy === 'exact entry' ? ': only an exact entry covers it' : '';
-  if (name === undefined) return '';
+  if (name === undefined || name.length > MAX_URI_LENGTH) return '';
   const flaw = kind === 'resource' ? uriFlaw(name) : undefined;
   if (flaw !== undefined) return `: only an exact entry covers a URI with ${flaw}`;
   const plain = plainSpelling[kind](name);

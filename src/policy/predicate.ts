@@ -265,9 +265,10 @@ function matches(source: string, { path, faults, reading }: Context): Predicate 
   } catch (error) {
     // V8 repeats the whole source, with its line breaks, before the actual error.
     const why = (error as SyntaxError).message.replace(/[^]*: /, '');
+    const remedy = remedyFor(source);
     faults.push({
       path,
-      message: `${describeValue(source)} is not a JavaScript regular expression with the u flag: ${why}`,
+      message: `${describeValue(source)} is not a JavaScript regular expression with the u flag: ${why}${remedy}`,
     });
     return undefined;
   }
@@ -280,6 +281,13 @@ function matches(source: string, { path, faults, reading }: Context): Predicate 
     }
     return expression.test(found);
   });
+}
+
+/** What to write instead of what other engines and shells accept. */
+function remedyFor(source: string): string {
+  if (/\$\{[\w.:-]+\}/.test(source)) return '; a pattern cannot name a claim: write the value itself';
+  if (/\(\?[a-z]+\)/.test(source)) return '; flags cannot be set: write [Hh] for a letter in either case';
+  return source.startsWith('*') ? '; write .* for any run of characters, or \\* for the character' : '';
 }
 
 /** Null counts as absent: some servers send it for a claim without a value. */

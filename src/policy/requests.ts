@@ -4,8 +4,8 @@
  * path is deep, however many entries there are.
  */
 
-import { pathFlaw, percentDecoded } from '../lib/http/path-flaw.ts';
-import { withoutInvisible } from '../lib/look-alike.ts';
+import { droppable, segmentReadings, visiblePath } from '../lib/http/lenient-path.ts';
+import { pathFlaw } from '../lib/http/path-flaw.ts';
 import type { PolicyFault } from './document.ts';
 
 /** A name of `requests`, compiled: `GET /orders/*`. */
@@ -154,11 +154,16 @@ export function requestsCoveredBy(
   reading: 'written' | 'plain',
 ): (name: string) => boolean {
   const isPlain = reading === 'plain';
-  const compiled = patterns.map(requestPattern).map((pattern) => (isPlain ? plainPattern(pattern) : pattern));
+  const tree = new RequestTree<string>();
+  for (const name of patterns) {
+    const pattern = requestPattern(name);
+    tree.add({ ...pattern, ...(isPlain && plainPattern(pattern)), entry: name, plain: name });
+  }
   return (name) => {
     const [method, path] = partsOf(name);
-    const request = { segments: isPlain ? plainSegments(path) : segmentsOf(path), hasRest: false };
-    return compiled.some((pattern) => rankOf(pattern, method) > 0 && haveCommonPath(pattern, request));
+    return isPlain
+      ? tree.findAny(method, plainSegments(path)) !== undefined
+      : tree.find(method, segmentsOf(path)) !== undefined;
   };
 }
 
@@ -189,14 +194,11 @@ function routeSegments(path: string): readonly string[] {
 
 /** Parts that a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
 const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
+const lenientPath = /[A-Z%.+]|:[:$]|.\/$/;
 
 /** The segments of a path as a lenient server reads it. */
 function plainSegments(path: string): readonly string[] {
-  return segmentsIn(plainText(path));
-}
-
-function plainText(path: string): string {
-  return withoutInvisible(percentDecoded(path) ?? path);
+  return segmentsIn(visiblePath(path));
 }
 
 function segmentsIn(text: string): readonly string[] {
@@ -222,6 +224,14 @@ export function plainRequest(name: string): string {
   return oddPath.test(path) ? `${method} /${plainSegments(path).join('/')}` : name;
 }
 
+/** The shortest reading of a request: also without extensions and streams of NTFS. */
+export function shortestRequest(name: string): string {
+  const [method, path] = partsOf(name);
+  if (!lenientPath.test(path)) return name;
+  const segments = plainSegments(path).map((segment) => segmentReadings(segment, segment.length)[0] ?? segment);
+  return `${method} /${segments.join('/')}`;
+}
+
 interface RequestEntry {
   readonly key: string;
   readonly name: string;
@@ -245,28 +255,52 @@ interface Candidate<Entry> extends RequestPattern {
 /** Finds the entry that decides a request, among patterns that are a tree. */
 class RequestTree<Entry> {
   readonly #root: PathNode<Entry> = newNode();
+  #longest = 0;
 
   add(candidate: Candidate<Entry>): void {
     let node = this.#root;
-    for (const segment of candidate.segments) node = childOf(node, segment);
+    for (const segment of candidate.segments) {
+      node = childOf(node, segment);
+      this.#longest = Math.max(this.#longest, segment?.length ?? 0);
+    }
     (candidate.hasRest ? node.rests : node.ends).push(candidate);
   }
 
+  /** Finds the entry for a request as it is written. */
   find(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
+    return this.#find(method, segments, ({ children }, segment) => children.get(segment) ?? none);
+  }
+
+  /** Finds the most specific entry for any of the {@link segmentReadings} of a request. */
+  findAny(method: string, segments: readonly string[]): Candidate<Entry> | undefined {
+    return this.#find(method, segments, ({ children }, segment) => {
+      if (!droppable.test(segment)) return children.get(segment) ?? none;
+      const readings = new Set([segment, ...segmentReadings(segment, this.#longest)]);
+      return [...readings].flatMap((reading) => children.get(reading) ?? none);
+    });
+  }
+
+  #find(
+    method: string,
+    segments: readonly string[],
+    named: (node: PathNode<Entry>, segment: string) => PathNode<Entry> | readonly PathNode<Entry>[],
+  ): Candidate<Entry> | undefined {
     let nodes: readonly PathNode<Entry>[] = [this.#root];
     let found: Candidate<Entry> | undefined;
     for (const segment of segments) {
       for (const { rests } of nodes) found = preferred(found, rests, method);
-      nodes = nodes.flatMap(({ children, anyChild }) => {
-        const child = children.get(segment);
-        if (segment === '' || anyChild === undefined) return child ?? [];
-        return child === undefined ? anyChild : [child, anyChild];
+      nodes = nodes.flatMap((node) => {
+        const { anyChild } = node;
+        if (segment === '' || anyChild === undefined) return named(node, segment);
+        return [named(node, segment), anyChild].flat();
       });
     }
     for (const { ends, rests } of nodes) found = preferred(preferred(found, rests, method), ends, method);
     return found;
   }
 }
+
+const none: readonly never[] = [];
 
 function newNode<Entry>(): PathNode<Entry> {
   return { children: new Map(), ends: [], rests: [] };
@@ -303,7 +337,8 @@ function preferred<Entry>(
  * tie, to `faults`.
  *
  * A request that a pattern or `*` covers only in its own spelling is not listed, if another entry decides it for a
- * server that ignores case, percent-encoding, a trailing slash, spaces around a segment, or dots at its end.
+ * server that ignores case, percent-encoding, a trailing slash, spaces around a segment, or dots, extensions and
+ * streams at its end.
  */
 export function requestTable<Entry extends RequestEntry>(
   entries: readonly Entry[],
@@ -316,7 +351,9 @@ export function requestTable<Entry extends RequestEntry>(
     if (flaw === undefined) candidates.push(candidateOf(entry));
     else faults.push({ path: [entry.key, entry.name], message: flaw });
   }
-  for (const [index, candidate] of candidates.entries()) checkTie(candidate, candidates.slice(0, index), faults);
+  // Two exact paths never tie: their names would be equal.
+  for (const equal of Map.groupBy(candidates, ({ method, literals }) => `${literals} ${method}`).values())
+    if (equal[0]?.literals !== Number.POSITIVE_INFINITY) checkTies(equal, faults);
 
   const written = new RequestTree<Entry>();
   const plain = new RequestTree<Entry>();
@@ -326,11 +363,11 @@ export function requestTable<Entry extends RequestEntry>(
   }
   const areAllPlain = candidates.every((candidate) => nameOf(candidate) === candidate.plain);
   const isMistakable = (found: Candidate<Entry>, method: string, path: string): boolean => {
-    if (areAllPlain && !oddPath.test(path)) return false;
-    const text = plainText(path);
-    if (plain.find(method, segmentsIn(text))?.plain !== found.plain) return true;
+    if (areAllPlain && !lenientPath.test(path)) return false;
+    const text = visiblePath(path);
+    if (plain.findAny(method, segmentsIn(text))?.plain !== found.plain) return true;
     // A proxy that decodes the path and writes it into another URL ends it there.
-    const cut = plain.find(method, segmentsIn(text.replace(/[?#].*/s, '')));
+    const cut = plain.findAny(method, segmentsIn(text.replace(/[?#].*/s, '')));
     return cut !== undefined && cut.plain !== found.plain;
   };
   return (name) => {
@@ -349,17 +386,14 @@ function candidateOf<Entry extends RequestEntry>(entry: Entry): Candidate<Entry>
   return { ...pattern, entry, plain: nameOf(plainPattern(pattern)) };
 }
 
-function checkTie(
-  candidate: Candidate<RequestEntry>,
-  others: readonly Candidate<RequestEntry>[],
-  faults: PolicyFault[],
-): void {
-  const { entry, method, literals } = candidate;
-  const twin = others.find(
-    (other) => other.method === method && other.literals === literals && haveCommonPath(other, candidate),
-  );
-  if (twin === undefined) return;
-  const other = JSON.stringify(twin.entry.name);
-  const message = `decides some of the same requests as ${other}, and neither is more specific`;
-  faults.push({ path: [entry.key, entry.name], message });
+/** @param candidates Of one method, and with as many literal characters. */
+function checkTies(candidates: readonly Candidate<RequestEntry>[], faults: PolicyFault[]): void {
+  for (const [index, candidate] of candidates.entries()) {
+    const { entry } = candidate;
+    const twin = candidates.slice(0, index).find((other) => haveCommonPath(other, candidate));
+    if (twin === undefined) continue;
+    const other = JSON.stringify(twin.entry.name);
+    const message = `decides some of the same requests as ${other}, and neither is more specific`;
+    faults.push({ path: [entry.key, entry.name], message });
+  }
 }

@@ -1,5 +1,6 @@
 import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { withoutInvisible } from '../lib/look-alike.ts';
+import { MAX_URI_LENGTH } from '../model/mcp.ts';
 import type { Entry, FindEntry } from './entry.ts';
 import { mistakableNames, patternTable, uriPattern } from './pattern.ts';
 import type { PolicyFault } from './document.ts';
@@ -30,7 +31,8 @@ export function resourceTables(entries: readonly Entry[], faults: PolicyFault[])
   };
   const covering = (uri: string): Entry | undefined => {
     const found = matching(uri);
-    if (found === undefined || isMistakable(uri, found) || dropsIntoAnother(uri, found)) return undefined;
+    if (found === undefined || hidesDots(uri) || isMistakable(uri, found) || dropsIntoAnother(uri, found))
+      return undefined;
     return found;
   };
   return {
@@ -58,9 +60,6 @@ function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
   if (flaw === undefined) return;
   faults.push({ path: [key, name], message: `matches nothing: ${flaw}; only exact entries cover such a URI` });
 }
-
-/** Longest URI that is compared with patterns, in UTF-16 code units: an upper bound on what matching can cost. */
-export const maxUriLength = 2048;
 
 /**
  * Spellings of a URI that some servers read as another URI. Otherwise a caller could write `..` in a way that only the
@@ -97,20 +96,32 @@ const flaws: readonly (readonly [what: string, sign: RegExp])[] = [
 
 /** The reason why a URI is ambiguous; undefined if it is in canonical form. Allocates nothing. */
 export function uriFlaw(uri: string): string | undefined {
-  if (uri.length > maxUriLength) return 'excessive length';
+  if (uri.length > MAX_URI_LENGTH) return 'excessive length';
   for (const [what, sign] of flaws) if (sign.test(uri)) return what;
   return undefined;
 }
 
 /** Percent-encoded spaces and characters beyond ASCII: no delimiter of a URI is among them. */
 const encodedText = /(?:%20|%[89A-F][0-9A-F])+/g;
-/** Dots and spaces at the end of a segment, which Windows drops, and spaces at its beginning, which readers trim. */
-const segmentEnds = /(?<![\s.])[\s.]+(?=[/?#]|$)|(?<=\/)\s+/gu;
+/**
+ * Dots and spaces at the end of a segment and a stream of NTFS, `x::$DATA`, which Windows drops, and spaces at its
+ * beginning, which readers trim.
+ */
+const segmentEnds = /(?<![\s.])[\s.]+(?=[/?#]|$)|:{1,2}\$[^/?#]*|(?<=\/)\s+/gu;
+
+/** A dot segment for servers that drop invisible characters, or spaces around a segment. */
+const hiddenDots = /[/:?#=&;]\s*\.\.?\s*(?:$|[/?#&;])/u;
+
+/** Whether a canonical URI has a dot segment once its encoded spaces and invisible characters are gone. */
+function hidesDots(uri: string): boolean {
+  return uri.includes('%') && hiddenDots.test(visible(uri));
+}
+
+function visible(uri: string): string {
+  return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text));
+}
 
 /** A canonical URI as a lenient server sees it: without regard to case, invisible characters and ends of segments. */
 export function plainUri(uri: string): string {
-  return withoutInvisible(uri.replaceAll(encodedText, (text) => percentDecoded(text) ?? text)).replaceAll(
-    segmentEnds,
-    '',
-  );
+  return visible(uri).replaceAll(segmentEnds, '');
 }

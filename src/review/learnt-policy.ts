@@ -1,11 +1,13 @@
 import { describeValue } from '../lib/json/describe-value.ts';
-import { counted } from '../lib/wording.ts';
+import { counted, printable } from '../lib/wording.ts';
 import type { DecisionRecord } from '../model/decision.ts';
 import { listedKinds, type ListedKind, type ListingKey } from '../model/mcp.ts';
 import type { Attempt } from '../model/policy.ts';
 import type { Route } from '../model/route.ts';
+import { isAccepted } from '../config/policies.ts';
 import { compilePolicy } from '../policy/compile.ts';
-import { type PolicyDocument, PolicyError } from '../policy/document.ts';
+import type { PolicyDocument } from '../policy/document.ts';
+import { isServedBelow } from '../policy/requests.ts';
 import { attemptOf, principalWith } from './described-caller.ts';
 import { flowYaml } from './flow-yaml.ts';
 import { recordedAttempt } from './recorded-decision.ts';
@@ -14,6 +16,12 @@ interface LearntCall {
   readonly record: DecisionRecord;
   /** The value of the claim of `--by`; undefined if the log does not have it. */
   readonly claim: unknown;
+}
+
+/** The route that a policy is learnt for. */
+export interface LearntRoute extends Pick<Route, 'name' | 'protocol' | 'path'> {
+  /** The paths of all other routes. */
+  readonly otherPaths: readonly string[];
 }
 
 /** A policy that allows what was allowed, or what shadow mode let pass, and nothing else. */
@@ -29,7 +37,9 @@ export interface LearntPolicy {
 }
 
 interface ListedCalls {
-  readonly kind: ListedKind;
+  /** A resource and a template of one name have one entry. The first in code unit order names it. */
+  kind: ListedKind;
+  readonly kinds: Set<ListedKind>;
   readonly name: string;
   count: number;
   /** The scopes that all its callers had. */
@@ -49,23 +59,30 @@ const CUT = { name: 512, path: 256 } as const;
  */
 export function learntPolicy(
   calls: readonly LearntCall[],
-  { name: routeName, protocol }: Pick<Route, 'name' | 'protocol'>,
+  route: LearntRoute,
   claim: string | undefined,
 ): LearntPolicy | undefined {
+  const { name: routeName, protocol } = route;
   const sightings = new Map<string, ListedCalls>();
   let common: ReadonlySet<string> | undefined;
   let unknownPaths = 0;
+  const unnamed = new Set<string>();
   for (const { record, claim: value } of calls) {
-    const scope = new Set((record.scope ?? '').split(' ').filter((token) => token !== ''));
+    const tokens = (record.scope ?? '').split(' ').filter((token) => token !== '');
+    for (const token of tokens) if (!isAccepted({ scope: token })) unnamed.add(token);
+    const scope = new Set(tokens.filter((token) => !unnamed.has(token)));
     common = common === undefined ? scope : inBoth(common, scope);
     const listed = listedIn(recordedAttempt(record, { protocol }));
     if (listed === undefined) unknownPaths += 1;
     for (const { kind, name } of listed ?? []) {
-      const id = `${kind} ${name}`;
-      const sighting = sightings.get(id) ?? { kind, name, count: 0, scope, values: new Map<string, unknown>() };
+      const id = `${listedKinds[kind].key} ${name}`;
+      const values = new Map<string, unknown>();
+      const sighting = sightings.get(id) ?? { kind, kinds: new Set<ListedKind>(), name, count: 0, scope, values };
+      if (compared(kind, sighting.kind) < 0) sighting.kind = kind;
+      sighting.kinds.add(kind);
       sighting.count += 1;
       sighting.scope = inBoth(sighting.scope, scope);
-      if (isListable(value)) sighting.values?.set(flowYaml(value), value);
+      if (isListable(claim, value)) sighting.values?.set(flowYaml(value), value);
       else sighting.values = undefined;
       sightings.set(id, sighting);
     }
@@ -74,11 +91,14 @@ export function learntPolicy(
   const sorted = [...sightings.values()].toSorted(
     (one, other) => compared(one.kind, other.kind) || compared(one.name, other.name),
   );
-  const faults = sorted.map((sighting) => [sighting, flawOf(sighting)] as const);
+  const faults = sorted.map((sighting) => [sighting, flawOf(sighting, route)] as const);
   const written = faults.flatMap(([sighting, flaw]) => (flaw === undefined ? [sighting] : []));
   const omitted = faults.flatMap(([{ kind, name }, flaw]) =>
     flaw === undefined ? [] : [`${listedKinds[kind].word} ${describeValue(name)}: ${flaw}`],
   );
+  for (const token of [...unnamed].toSorted(compared)) {
+    omitted.push(`scope ${describeValue(token)}: no policy can name it`);
+  }
   const own = [...common].toSorted(compared);
   const entries = written.map((sighting) => entryOf(sighting, new Set(own), claim));
   const comments = [
@@ -108,7 +128,7 @@ function entryOf(sighting: ListedCalls, own: ReadonlySet<string>, claim: string 
     ...(scope.length > 0 && { scope: scope.join(' ') }),
     ...(values.length > 0 && { claims: { [claim ?? '']: values } }),
   };
-  const missing = claim !== undefined && values.length === 0 ? `; not each call has a ${claim} to list` : '';
+  const missing = claim !== undefined && values.length === 0 ? `; not each call has a ${printable(claim)} to list` : '';
   return {
     sighting,
     key: listedKinds[sighting.kind].key,
@@ -166,10 +186,12 @@ function testsOf(
     const members = [name, given, when, outcome].map(flowYaml);
     return `- { name: ${members[0]}, given: ${members[1]}, when: ${members[2]}, then: ${members[3]} }\n`;
   };
-  const seen = entries.map(({ sighting: { kind, name }, values, scope }) => {
-    const title = `${listedKinds[kind].word} ${describeValue(name)} is allowed as before`;
-    return line(title, [...own, ...scope], { [kind]: name }, 'allow', values[0]);
-  });
+  const seen = entries.flatMap(({ sighting: { kinds, name }, values, scope }) =>
+    [...kinds].toSorted(compared).map((kind) => {
+      const title = `${listedKinds[kind].word} ${describeValue(name)} is allowed as before`;
+      return line(title, [...own, ...scope], { [kind]: name }, 'allow', values[0]);
+    }),
+  );
   const [kind, stranger] =
     protocol === 'http' ? (['request', 'PATCH /never-seen'] as const) : (['tool', 'never_seen'] as const);
   const { unlisted } = listedKinds[kind];
@@ -188,19 +210,18 @@ function listedIn(attempt: Attempt): readonly { readonly kind: ListedKind; reado
 }
 
 /** Why an entry of this name would not cover exactly this name, in words; undefined if it would. */
-function flawOf({ kind, name }: ListedCalls): string | undefined {
+function flawOf({ kind, kinds, name }: ListedCalls, route: LearntRoute): string | undefined {
   if (name === '') return 'it is empty';
   if (name.includes('*')) return 'a * in an entry is a pattern';
   const cut = kind === 'request' ? name.length - name.indexOf(' ') - 1 >= CUT.path : name.length >= CUT.name;
   if (cut || name.endsWith('…')) return 'the log cut it';
   const document: PolicyDocument = { [listedKinds[kind].key]: { [name]: {} } };
-  try {
-    const decision = compilePolicy('learnt', document).decide(stranger, attemptOf({ [kind]: name }));
-    return decision.allow ? undefined : 'it is not in the plain spelling that an entry covers';
-  } catch (error) {
-    if (!(error instanceof PolicyError)) throw error;
-    return 'no entry can have this name';
-  }
+  if (!isAccepted(document)) return 'no entry can have this name';
+  if (kind === 'request' && !isServedBelow(name, [route.path], route.otherPaths))
+    return 'no request of the route has it';
+  const policy = compilePolicy('learnt', document);
+  const isCovered = [...kinds].every((each) => policy.decide(stranger, attemptOf({ [each]: name })).allow);
+  return isCovered ? undefined : 'it is not in the plain spelling that an entry covers';
 }
 
 const stranger = principalWith(
@@ -212,8 +233,9 @@ function inBoth(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlyS
   return new Set([...one].filter((token) => other.has(token)));
 }
 
-function isListable(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
+function isListable(claim: string | undefined, value: unknown): boolean {
+  if (typeof value === 'boolean' || Number.isSafeInteger(value)) return true;
+  return typeof value === 'string' && isAccepted({ claims: { [claim ?? '']: [value] } });
 }
 
 /** By code units, so that the order is the same everywhere. */

@@ -69,6 +69,7 @@ const remote: FrontDoorObserver = {
   consent: tellOf('consent'),
   token: tellOf('token'),
   registration: tellOf('registration'),
+  grantEnded: tellOf('grantEnded'),
 };
 
 function tellOf(name: keyof FrontDoorObserver): (...about: readonly unknown[]) => void {

@@ -7,7 +7,7 @@ import { Nonces } from '../pipeline/authenticate/possession.ts';
 import { createServerClient } from '../authorization-server/client.ts';
 import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
 import { StreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
-import { Pools } from '../pipeline/forward/forward.ts';
+import { ConnectionPools } from '../pipeline/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
 import type { OperatorApprovals } from '../admin/console/process-source.ts';
 import { DecisionPoints } from './gateway/decision-points.ts';
@@ -29,11 +29,10 @@ import type { Reason } from '../model/reasons.ts';
 import type { Definition } from '../model/lock.ts';
 import { FRONT_DOOR } from '../model/front-door.ts';
 import type { Ledger } from '../model/ledger.ts';
-import type { Principal } from '../model/principal.ts';
 import type { RevocationNews } from '../model/revocation.ts';
 import type { StoreState, RateLimiters } from '../model/shared.ts';
 import type { Tracer } from '../model/tracer.ts';
-import { isAmong } from '../store/revocation-index.ts';
+import { among } from '../store/revocation-index.ts';
 import { createShared } from '../store/store.ts';
 import { traceClient } from '../telemetry/traced-client.ts';
 import { traceGateway } from './gateway/traced-gateway.ts';
@@ -102,7 +101,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     ...surroundings,
     revocation: surroundings.revocation,
     certificateOf: createCertificateOf(config.tls?.clientCa),
-    pools: new Pools(),
+    connections: new ConnectionPools(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
@@ -128,7 +127,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       open: () => open.all(),
       end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
       drop(tokens) {
-        const isMeant = (principal: Principal): boolean => tokens.some((each) => isAmong(each, principal));
+        const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
         processScope.credentialSources.drop(isMeant);
       },
@@ -241,7 +240,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       for (const client of clients.values()) client.close();
       locks.close();
       approvalEvents.close();
-      await Promise.all([processScope.pools.close(), shared.close()]);
+      await Promise.all([processScope.connections.close(), shared.close()]);
     },
   };
 }

@@ -2,6 +2,7 @@ import { write } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Gatherer } from '../lib/gatherer.ts';
 
 const writeSome = promisify(write);
 
@@ -60,12 +61,13 @@ async function writeUntilFault(fd: number, chunk: Buffer): Promise<number> {
  * 4,096 bytes as a whole (PIPE_BUF, POSIX `write`), and a decision with long claims is longer.
  */
 export function copyLines(from: Readable | null, to: Writable): void {
-  let rest: Buffer[] = [];
+  /** The line that has no end yet. */
+  const open = new Gatherer();
   from?.on('data', (bytes: Buffer) => {
     const end = bytes.lastIndexOf(NEWLINE) + 1;
-    const whole = bytes.subarray(0, end);
-    const flows = end === 0 || to.write(Buffer.concat([...rest, whole]));
-    rest = [...(end === 0 ? rest : []), bytes.subarray(end)];
+    open.push(bytes.subarray(0, end));
+    const flows = end === 0 || to.write(open.take());
+    open.push(bytes.subarray(end));
     if (flows) return;
     from.pause();
     to.once('drain', () => from.resume());

@@ -3,6 +3,7 @@ import { OwnerCounts } from '../lib/fair-share.ts';
 import {
   approvalBounds,
   type ApprovalBook,
+  type ApprovalBounds,
   type ApprovalDecision,
   type ApprovalStatus,
   type ApprovalUse,
@@ -13,6 +14,7 @@ import {
   type KeptApproval,
   OVER_MS,
   type SweptApprovals,
+  withoutArguments,
 } from '../model/approval-book.ts';
 
 interface RequestRecord {
@@ -33,16 +35,17 @@ const MAX_OVER = 1_000;
 /** The book of one process, which answers synchronously: its steps are atomic. */
 export class MemoryApprovals implements ApprovalBook {
   readonly #clock: Clock;
-  readonly #bounds: { readonly ofOwner: number; readonly ofAll: number; readonly bytes: number };
+  readonly #bounds: ApprovalBounds;
   /** By id; those that are over too. */
   readonly #kept = new Map<string, RequestRecord>();
   readonly #live = new Map<string, RequestRecord>();
   readonly #owned = new OwnerCounts();
+  readonly #bytesOwned = new OwnerCounts();
   readonly #rounds = new Map<string, Round>();
   #bytes = 0;
   #expired: KeptApproval[] = [];
 
-  constructor(clock: Clock, bounds: { ofOwner: number; ofAll: number; bytes: number } = approvalBounds) {
+  constructor(clock: Clock, bounds = approvalBounds) {
     this.#clock = clock;
     this.#bounds = bounds;
   }
@@ -101,7 +104,7 @@ export class MemoryApprovals implements ApprovalBook {
 
   list(route: string): readonly KeptApproval[] {
     this.#endLate();
-    return [...this.#live.values()].flatMap(({ approval }) => (approval.call.route === route ? approval : []));
+    return this.#ofRoute(route).map(({ approval }) => withoutArguments(approval));
   }
 
   expire(_route: string, id: string): void {
@@ -113,7 +116,11 @@ export class MemoryApprovals implements ApprovalBook {
     this.#endLate();
     const expired = this.#expired.filter(({ call }) => call.route === route);
     this.#expired = this.#expired.filter(({ call }) => call.route !== route);
-    return { expired, waiting: this.list(route).filter(({ status }) => status === 'pending').length };
+    return { expired, waiting: this.#ofRoute(route).filter(({ approval }) => approval.status === 'pending').length };
+  }
+
+  #ofRoute(route: string): readonly RequestRecord[] {
+    return [...this.#live.values()].filter(({ approval }) => approval.call.route === route);
   }
 
   /** Used for the rounds of one call, each once. */
@@ -126,8 +133,10 @@ export class MemoryApprovals implements ApprovalBook {
   }
 
   #fullFor(owner: string, bytes: number): string | undefined {
-    const { ofOwner, ofAll, bytes: most } = this.#bounds;
+    const { ofOwner, ofAll, bytesOfOwner, bytes: most } = this.#bounds;
     if (this.#owned.of(owner) >= ofOwner) return `${ofOwner} of this caller are kept`;
+    const own = this.#bytesOwned.of(owner);
+    if (own + bytes > bytesOfOwner) return `${own} bytes of this caller are kept`;
     if (this.#live.size >= ofAll) return `${ofAll} are kept`;
     return this.#bytes + bytes > most ? `${most} bytes are kept` : undefined;
   }
@@ -136,6 +145,7 @@ export class MemoryApprovals implements ApprovalBook {
     this.#kept.set(kept.approval.id, kept);
     this.#live.set(bindingOf(kept.approval), kept);
     this.#owned.add(kept.owner, 1);
+    this.#bytesOwned.add(kept.owner, kept.bytes);
     this.#bytes += kept.bytes;
   }
 
@@ -151,6 +161,7 @@ export class MemoryApprovals implements ApprovalBook {
     this.#live.delete(bindingOf(kept.approval));
     this.#bytes -= kept.bytes;
     this.#owned.add(kept.owner, -1);
+    this.#bytesOwned.add(kept.owner, -kept.bytes);
     // The newest are last.
     this.#kept.delete(kept.approval.id);
     this.#kept.set(kept.approval.id, kept);

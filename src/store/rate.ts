@@ -37,8 +37,13 @@ local now = time[1] * 1000 + time[2] / 1000
 local kept = redis.call('GET', KEYS[1])
 local taken = 0
 if kept then
-  local before, at = string.match(kept, '^(%S+) (%S+)$')
-  taken = math.max(0, before - math.max(0, now - at) * perMs)
+  local before, at = string.match(kept, '^(%d+%.%d+) (%d+%.%d+)$')
+  before, at = tonumber(before or 0), tonumber(at or 0)
+  taken = math.max(0, math.min(before, burst) - math.max(0, now - at) * perMs)
+  -- What no replica wrote, with a later time or without an end, must not refuse for longer than a full bucket does.
+  if at > now or redis.call('PTTL', KEYS[1]) < 0 then
+    redis.call('SET', KEYS[1], string.format('%.9f %.3f', taken, now), 'PX', math.max(1, math.ceil(taken / perMs)))
+  end
 end
 if take > 0 and taken + take > burst + 1e-9 then
   return math.max(1, math.ceil((taken + take - burst) / perMs))

@@ -111,17 +111,20 @@ export function createSharedReplayMemory({
         if (onFailure === 'open') return local.firstSeen(key, expiresAt, owner);
         throw storeDenial(error);
       }
-      return seenHere(key, expiresAt, owner) ? false : isFirst;
+      return seenIn(local, key, expiresAt, owner) ? false : isFirst;
     },
   };
+}
 
-  /** A full local cache is no reason to refuse what the store has accepted. */
-  function seenHere(key: string, expiresAt: number, owner: string): boolean {
-    try {
-      return !local.firstSeen(key, expiresAt, owner);
-    } catch (error) {
-      if (error instanceof Denial) return false;
-      throw error;
-    }
+/**
+ * Whether `local` has the key, which it remembers from now on. A full local cache is no reason to refuse what the store
+ * has accepted.
+ */
+export function seenIn(local: LocalReplayMemory, key: string, expiresAt: number, owner: string): boolean {
+  try {
+    return !local.firstSeen(key, expiresAt, owner);
+  } catch (error) {
+    if (error instanceof Denial) return false;
+    throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
 import type { Principal } from '../model/principal.ts';
-import { MAX_REVOCATIONS, type Revocation, type RevocationCheck, type RevokedTokens } from '../model/revocation.ts';
+import type { Revocation, RevocationCheck, RevocationRoom, RevokedTokens } from '../model/revocation.ts';
 import { ensure } from '../lib/remembered.ts';
 
 type Member = Exclude<keyof RevokedTokens, 'issuer'>;
@@ -10,7 +10,7 @@ type Member = Exclude<keyof RevokedTokens, 'issuer'>;
 const memberOf = {
   subject: ({ subject }) => subject,
   email: ({ claims: { email, email_verified: verified } }) =>
-    typeof email === 'string' && verified !== false ? lowerCase(email) : undefined,
+    verified === false ? undefined : textOf(typeof email === 'string' ? lowerCase(email) : email),
   emailDigest: ({ claims }) => textOf(claims['email_digest']),
   session: ({ claims }) => textOf(claims['sid']),
   token: ({ claims }) => textOf(claims['jti']),
@@ -27,6 +27,9 @@ const kinds = {
   'subject session': ['subject', 'session'],
   'email session': ['email', 'session'],
   'emailDigest session': ['emailDigest', 'session'],
+  'subject token': ['subject', 'token'],
+  'email token': ['email', 'token'],
+  'emailDigest token': ['emailDigest', 'token'],
 } as const satisfies Readonly<Record<string, readonly Member[]>>;
 type Kind = keyof typeof kinds;
 
@@ -34,8 +37,21 @@ type RevocableToken = Pick<Principal, 'subject' | 'claims'>;
 /** The members that a token has, or that a revocation names. */
 type Named = Readonly<Partial<Record<Member, string>>>;
 
-/** The revocations of one issuer: by kind, then by {@link keyFor}. */
-type OfIssuer = Map<Kind, Map<string, Revocation>>;
+/** Revocations by kind, then by {@link keyFor}. */
+type ByKind = Map<Kind, Map<string, Revocation>>;
+
+/** The revocations of one issuer. */
+interface OfIssuer {
+  readonly entries: ByKind;
+  /**
+   * Those of several members, by each part of them: they also refuse a token that lacks the other members, such as a
+   * token of the person without `sid`. More ends than was asked, never less.
+   */
+  readonly parts: ByKind;
+  /** What the entries and their parts take. */
+  size: number;
+  bytes: number;
+}
 
 /** How often revocations that are past their time are removed, while there are any. */
 const SWEEP_MS = 10 * 60_000;
@@ -96,12 +112,22 @@ export class RevocationIndex implements RevocationCheck {
   /** The revocation that is known for exactly these tokens. */
   get(tokens: RevokedTokens): Revocation | undefined {
     const kind = kindOf(tokens);
-    return this.#issuers.get(tokens.issuer)?.get(kind)?.get(keyFor(kind, tokens));
+    return this.#issuers.get(tokens.issuer)?.entries.get(kind)?.get(keyFor(kind, tokens));
   }
 
-  /** Whether there is no room for a revocation of these tokens. */
-  isFullFor(tokens: RevokedTokens, max = MAX_REVOCATIONS): boolean {
-    return this.size >= max && this.get(tokens) === undefined;
+  /** Whether its issuer has no room for a revocation of these tokens. */
+  isFullFor(tokens: RevokedTokens, { entries, bytes }: RevocationRoom): boolean {
+    this.#sweep();
+    const ofIssuer = this.#issuers.get(tokens.issuer);
+    if (ofIssuer === undefined || this.get(tokens) !== undefined) return false;
+    return ofIssuer.size >= entries || ofIssuer.bytes + bytesOf(kindOf(tokens), tokens) > bytes;
+  }
+
+  /** The share of its room that an issuer uses, 0 to 1. */
+  used(issuer: string, { entries, bytes }: RevocationRoom): number {
+    this.#sweep();
+    const { size = 0, bytes: taken = 0 } = this.#issuers.get(issuer) ?? {};
+    return Math.min(1, Math.max(size / entries, taken / bytes));
   }
 
   revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
@@ -116,21 +142,25 @@ export class RevocationIndex implements RevocationCheck {
   /** Every revocation that is remembered. */
   *all(): Iterable<Revocation> {
     this.#sweep();
-    for (const ofIssuer of this.#issuers.values()) for (const entries of ofIssuer.values()) yield* entries.values();
+    for (const { entries } of this.#issuers.values()) for (const ofKind of entries.values()) yield* ofKind.values();
   }
 
   #put(revocation: Revocation): boolean {
     if (revocation.arrivedAt * 1000 + this.#keepMs <= this.#clock()) return false;
     const kind = kindOf(revocation);
-    const ofIssuer = ensure(this.#issuers, revocation.issuer, (): OfIssuer => new Map());
-    const entries = ensure(ofIssuer, kind, () => new Map<string, Revocation>());
+    const ofIssuer = ensure(this.#issuers, revocation.issuer, newIssuer);
+    const ofKind = ensure(ofIssuer.entries, kind, () => new Map<string, Revocation>());
     const key = keyFor(kind, revocation);
-    const before = entries.get(key);
+    const before = ofKind.get(key);
     if (before !== undefined && before.at >= revocation.at) return false;
-    entries.set(key, revocation);
+    ofKind.set(key, revocation);
+    for (const partKey of partKeys(kind, revocation)) putPart(ofIssuer.parts, kind, partKey, revocation);
     this.#version += 1;
     this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
-    if (before === undefined) this.#size += 1;
+    if (before !== undefined) return true;
+    this.#size += 1;
+    ofIssuer.size += 1;
+    ofIssuer.bytes += bytesOf(kind, revocation);
     return true;
   }
 
@@ -140,29 +170,65 @@ export class RevocationIndex implements RevocationCheck {
     this.#sweptAt = now;
     this.#oldest = Infinity;
     for (const [issuer, ofIssuer] of this.#issuers) {
-      for (const [kind, entries] of ofIssuer) {
-        for (const [key, { arrivedAt }] of entries) {
-          if (arrivedAt * 1000 + this.#keepMs > now) {
-            this.#oldest = Math.min(this.#oldest, arrivedAt * 1000);
-            continue;
-          }
-          entries.delete(key);
-          this.#size -= 1;
+      this.#sweepEnded(ofIssuer.entries, now, (kind, revocation) => {
+        this.#size -= 1;
+        ofIssuer.size -= 1;
+        ofIssuer.bytes -= bytesOf(kind, revocation);
+      });
+      this.#sweepEnded(ofIssuer.parts, now);
+      if (ofIssuer.entries.size === 0 && ofIssuer.parts.size === 0) this.#issuers.delete(issuer);
+    }
+  }
+
+  #sweepEnded(byKind: ByKind, now: number, onRemoved?: (kind: Kind, revocation: Revocation) => void): void {
+    for (const [kind, ofKind] of byKind) {
+      for (const [key, revocation] of ofKind) {
+        const arrivedMs = revocation.arrivedAt * 1000;
+        if (arrivedMs + this.#keepMs > now) {
+          this.#oldest = Math.min(this.#oldest, arrivedMs);
+          continue;
         }
-        if (entries.size === 0) ofIssuer.delete(kind);
+        ofKind.delete(key);
+        onRemoved?.(kind, revocation);
       }
-      if (ofIssuer.size === 0) this.#issuers.delete(issuer);
+      if (ofKind.size === 0) byKind.delete(kind);
     }
   }
 }
 
-function isRevokedBy(ofIssuer: OfIssuer, { issuedAt, ...token }: Parameters<RevocationCheck['revokes']>[0]): boolean {
+function newIssuer(): OfIssuer {
+  return { entries: new Map(), parts: new Map(), size: 0, bytes: 0 };
+}
+
+/** What a revocation takes at most: its object, its keys, and with several members those of its parts. */
+function bytesOf(kind: Kind, tokens: Named): number {
+  const named = membersOf(kind);
+  let length = 0;
+  for (const member of named) length += tokens[member]?.length ?? 0;
+  return named.length < 2 ? 200 + 2 * length : 500 + 6 * length;
+}
+
+function putPart(parts: ByKind, kind: Kind, key: string, { issuer, at, arrivedAt }: Revocation): void {
+  const ofKind = ensure(parts, kind, () => new Map<string, Revocation>());
+  const before = ofKind.get(key);
+  ofKind.set(key, {
+    issuer,
+    at: Math.max(at, before?.at ?? at),
+    arrivedAt: Math.max(arrivedAt, before?.arrivedAt ?? arrivedAt),
+  });
+}
+
+function isRevokedBy(
+  { entries, parts }: OfIssuer,
+  { issuedAt, ...token }: Parameters<RevocationCheck['revokes']>[0],
+): boolean {
   const named = membersOfToken(token);
   // A revoked `jti` is one token: a later time of issue cannot make it another one.
-  if (ofIssuer.get('token')?.has(named.token ?? '') === true) return true;
-  for (const [kind, revocations] of ofIssuer) {
-    if (kind === 'token' || !has(kind, named)) continue;
-    const revocation = revocations.get(keyFor(kind, named));
+  if (entries.get('token')?.has(named.token ?? '') === true) return true;
+  for (const [kind, ofKind] of entries) {
+    if (kind === 'token') continue;
+    const byPresent = has(kind, named) ? ofKind : parts.get(kind);
+    const revocation = byPresent?.get(keyFor(kind, named));
     if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
   }
   return false;
@@ -190,14 +256,11 @@ export function revokedKey(tokens: RevokedTokens): string {
   return lengthPrefixed([tokens.issuer, kind, keyFor(kind, tokens)]);
 }
 
-/** Whether a token is among those. */
-export function isAmong(
-  tokens: RevokedTokens,
-  { issuer, ...token }: Pick<Principal, 'issuer' | 'subject' | 'claims'>,
-): boolean {
-  const named = membersOfToken(token);
-  const kind = kindOf(tokens);
-  return issuer === tokens.issuer && has(kind, named) && keyFor(kind, named) === keyFor(kind, tokens);
+/** Whether a token is among those that are listed, whenever it was issued. */
+export function among(listed: readonly RevokedTokens[]): RevocationCheck['revokes'] {
+  const index = new RevocationIndex();
+  index.add(listed.map((tokens) => ({ ...tokens, at: Infinity, arrivedAt: 0 })));
+  return (token) => index.revokes(token);
 }
 
 function membersOfToken(token: RevocableToken): Named {
@@ -210,7 +273,7 @@ function membersOfToken(token: RevocableToken): Named {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** A text without its ASCII capitals. */
@@ -236,6 +299,13 @@ function has(kind: Kind, tokens: Named): boolean {
   return membersOf(kind).every((member) => tokens[member] !== undefined);
 }
 
+/** {@link keyFor} tokens that have some of several members, and lack the others. */
+function partKeys(kind: Kind, tokens: Named): readonly string[] {
+  const named = membersOf(kind);
+  return named.length < 2 ? [] : named.map((member) => keyFor(kind, { [member]: tokens[member] }));
+}
+
+/** A member that is lacking is an empty text, which no member is. */
 function keyFor(kind: Kind, tokens: Named): string {
   const named = membersOf(kind);
   const [only, ...others] = named;

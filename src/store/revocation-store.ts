@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import { parsedJson } from '../lib/json/parsed.ts';
 import {
   type KeepResult,
+  type LeaseHolder,
+  type LeaseState,
   MAX_REVOCATIONS,
   type Revocation,
   type RevocationPlace,
@@ -11,6 +13,8 @@ import { StoreError, type StoreConnection, createScript, type Script } from './c
 import { isRevocation, revokedKey } from './revocation-index.ts';
 import type { Sealing } from './sealing.ts';
 
+/** How often a replica compares a page of what it knows with the store: a writer of it could have removed some. */
+const COMPARE_MS = 1_000;
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
 const FOLLOW_MS = 200;
 const PAGE = 500;
@@ -24,46 +28,87 @@ const KIND = '{revocations}';
 
 /**
  * KEYS: the entries by their field, their order, their arrival, the counter, and the id of the event. ARGV: the most
- * entries, the time before which they are forgotten (ms), the life of the id (ms, '' without one), then six for each
- * entry: its field, time, arrival (ms) and value, and field and value of the entry that takes its place when there is
- * no room. The later time of two entries counts. Returns what became of the event.
+ * entries, the time before which they are forgotten (ms), the life of an entry (ms), the life of the id (ms, '' without
+ * one), then six for each entry: its field, time, arrival (ms) and value, and field and value of the entry that takes
+ * its place when there is no room. The later time of two entries counts. Returns what became of the event, then field
+ * and value of each entry that was left as it was: a writer of the store could have made its time.
  */
 const keepScript = `
-if ARGV[3] ~= '' and redis.call('EXISTS', KEYS[5]) == 1 then return 'repeated' end
+if ARGV[4] ~= '' and redis.call('EXISTS', KEYS[5]) == 1 then return { 'repeated' } end
 local ended = redis.call('ZRANGE', KEYS[3], '-inf', ARGV[2], 'BYSCORE', 'LIMIT', 0, 100)
 if #ended > 0 then
   redis.call('HDEL', KEYS[1], unpack(ended))
   redis.call('ZREM', KEYS[2], unpack(ended))
   redis.call('ZREM', KEYS[3], unpack(ended))
 end
-local result = 'kept'
+local result = { 'kept' }
 local function put(field, at, arrived, value)
   local before = redis.call('HGET', KEYS[1], field)
-  if before and tonumber(string.match(before, '^%d+')) >= tonumber(at) then return end
-  redis.call('HSET', KEYS[1], field, value)
+  local beforeAt = before and tonumber(string.match(before, '^%d+ ') or '')
+  if beforeAt and beforeAt >= tonumber(at) then
+    table.insert(result, field)
+    table.insert(result, string.sub(before, 1, ${MAX_BYTES}))
+    if redis.call('ZSCORE', KEYS[2], field) then return end
+  else redis.call('HSET', KEYS[1], field, value) end
   redis.call('ZADD', KEYS[2], redis.call('INCR', KEYS[4]), field)
   redis.call('ZADD', KEYS[3], arrived, field)
 end
-for index = 4, #ARGV, 6 do
+for index = 5, #ARGV, 6 do
   local isNew = redis.call('HEXISTS', KEYS[1], ARGV[index]) == 0
   if isNew and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[1]) then
-    result = 'full'
+    result[1] = 'full'
     put(ARGV[index + 4], string.match(ARGV[index + 5], '^%d+'), ARGV[index + 2], ARGV[index + 5])
   else
     put(ARGV[index], ARGV[index + 1], ARGV[index + 2], ARGV[index + 3])
   end
 end
-if ARGV[3] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[3]) end
+for index = 1, 4 do
+  if redis.call('PTTL', KEYS[index]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[index], ARGV[3]) end
+end
+if ARGV[4] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[4]) end
 return result
 `;
 
-/** KEYS: the lease. ARGV: its holder, and its life (ms). Returns 1, or 0 if another one has it. */
-const leaseScript = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+/** KEYS: the entries. ARGV: fields, each with the beginning of its value. Removes those that still begin so. */
+const removeScript = `
+for index = 1, #ARGV, 2 do
+  local value = redis.call('HGET', KEYS[1], ARGV[index])
+  if value and string.sub(value, 1, ${MAX_BYTES}) == ARGV[index + 1] then redis.call('HDEL', KEYS[1], ARGV[index]) end
+end
 return 1
 `;
+
+/** KEYS: the order. ARGV: fields. Returns 1 for each that has a place in it, else 0. */
+const placedScript = `
+local placed = {}
+for index, field in ipairs(ARGV) do placed[index] = redis.call('ZSCORE', KEYS[1], field) and 1 or 0 end
+return placed
+`;
+
+/**
+ * KEYS: the lease. ARGV: what it is expected to hold ('' for nothing), its next value, and its life (ms). Returns 1, or
+ * the beginning of what it holds instead.
+ */
+const leaseScript = `
+local value = redis.pcall('GETRANGE', KEYS[1], 0, 1023)
+-- Of another type.
+if type(value) == 'table' then
+  redis.call('DEL', KEYS[1])
+  value = ''
+end
+if value ~= ARGV[1] then return value end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1
+`;
+
+/** What a lease holds, sealed: a foreign value must not keep replicas from polling. */
+interface Lease extends LeaseHolder {
+  /** By the clock of its holder, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** How old a lease may be that was put back, and how far the clocks of replicas may differ. */
+const RECENT_MS = 60_000;
 
 /** The parts of a store of revocations. */
 export interface RevocationStoreParts {
@@ -87,12 +132,19 @@ export class RevocationStore implements RevocationPlace {
   readonly #keys: readonly [string, ...string[]];
   readonly #keepAll: Script;
   readonly #lease: Script;
-  readonly #timer: NodeJS.Timeout;
+  /** The leases that this replica has, as they are sealed. */
+  readonly #leases = new Map<string, string>();
+  readonly #remove: Script;
+  readonly #placed: Script;
+  readonly #timers: readonly NodeJS.Timeout[];
   #read = 0;
   /** The server that it was read from. */
   #primary: string | undefined;
   #isComplete = false;
   #following: Promise<void> | undefined;
+  #comparing: Promise<void> | undefined;
+  /** What is left of a comparison. */
+  #uncompared: Iterator<Revocation> | undefined;
 
   constructor(parts: RevocationStoreParts) {
     this.#parts = parts;
@@ -101,7 +153,12 @@ export class RevocationStore implements RevocationPlace {
     this.#keys = [this.#entries, place('order'), place('arrivals'), place('counter')];
     this.#keepAll = createScript(parts.connection, 'set', keepScript);
     this.#lease = createScript(parts.connection, 'set', leaseScript);
-    this.#timer = setInterval(() => void this.follow(), FOLLOW_MS).unref();
+    this.#remove = createScript(parts.connection, 'set', removeScript);
+    this.#placed = createScript(parts.connection, 'get', placedScript);
+    this.#timers = [
+      setInterval(() => void this.follow(), FOLLOW_MS).unref(),
+      setInterval(() => void this.compare(), COMPARE_MS).unref(),
+    ];
   }
 
   /**
@@ -123,24 +180,44 @@ export class RevocationStore implements RevocationPlace {
     return this.#put(entries, id);
   }
 
-  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    return (await this.#lease([this.#parts.sealing.place(KIND, `lease ${name}`)], [holder, String(forMs)])) === 1;
+  async lease(name: string, holder: LeaseHolder, forMs: number): Promise<LeaseState> {
+    const { sealing, clock, onCorrupt } = this.#parts;
+    const place = sealing.place(KIND, `lease ${name}`);
+    const own: Lease = { ...holder, at: clock() };
+    const sealed = sealing.seal(place, JSON.stringify(own));
+    const take = async (expected: string): Promise<unknown> => this.#lease([place], [expected, sealed, String(forMs)]);
+    const found = await take(this.#leases.get(name) ?? '');
+    if (typeof found === 'string' && found !== '') {
+      const text = sealing.open(place, found);
+      const lease = text === undefined ? undefined : (JSON.parse(text) as Lease);
+      const isRecent = lease !== undefined && Math.abs(own.at - lease.at) <= RECENT_MS;
+      if (isRecent && lease.id !== holder.id) return { isHeld: false, polledAt: lease.polledAt };
+      if (!isRecent) onCorrupt(place);
+    }
+    if (found !== 1 && (await take(String(found))) !== 1) return { isHeld: false, polledAt: undefined };
+    this.#leases.set(name, sealed);
+    return { isHeld: true, polledAt: holder.polledAt };
   }
 
   /** Reads what is new. Never rejects. */
   follow(): Promise<void> {
     this.#following ??= this.#readNews()
-      .catch((error: unknown) => {
-        // What is known goes on.
-        if (!(error instanceof StoreError)) throw error;
-      })
+      .catch(ignoreStoreError)
       .finally(() => (this.#following = undefined));
     return this.#following;
   }
 
+  /** Compares the next page of what is known with the store, and keeps again what it lacks. Never rejects. */
+  compare(): Promise<void> {
+    this.#comparing ??= this.#compareNext()
+      .catch(ignoreStoreError)
+      .finally(() => (this.#comparing = undefined));
+    return this.#comparing;
+  }
+
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#following;
+    for (const timer of this.#timers) clearInterval(timer);
+    await Promise.all([this.#following, this.#comparing]);
   }
 
   #keep(revocations: readonly Revocation[], id?: string): Promise<KeepResult> {
@@ -164,9 +241,22 @@ export class RevocationStore implements RevocationPlace {
         this.#valueOf(all),
       ];
     });
-    const bounds = [String(max), String(clock() - keepMs()), id === undefined ? '' : String(keepMs())];
     const event = sealing.place(KIND, `event ${id ?? ''}`);
-    return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as KeepResult;
+    const put = async (idMs: string): Promise<readonly string[]> => {
+      const bounds = [String(max), String(clock() - keepMs()), String(keepMs() + DROPPED_MS), idMs];
+      return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as readonly string[];
+    };
+    const [result, ...before] = await put(id === undefined ? '' : String(keepMs()));
+    const foreign: string[] = [];
+    for (let index = 0; index < before.length; index += 2) {
+      const [field = '', value = ''] = before.slice(index, index + 2);
+      if (this.#opened(field, value) === undefined) foreign.push(field, value);
+    }
+    if (foreign.length > 0) {
+      await this.#remove([this.#entries], foreign);
+      await put('');
+    }
+    return result as KeepResult;
   }
 
   #fieldOf(revocation: Revocation): string {
@@ -218,14 +308,49 @@ export class RevocationStore implements RevocationPlace {
       const value = values[index];
       // Replaced or forgotten since the page was read.
       if (typeof value !== 'string') continue;
-      const [, at = '', sealed = ''] = (value.length <= MAX_BYTES ? /^([0-9]+) (.+)$/s.exec(value) : null) ?? [];
-      const text = this.#parts.sealing.open(field, sealed);
-      const revocation = text === undefined ? undefined : parsedJson(text);
-      if (!isRevocation(revocation) || String(revocation.at) !== at) this.#parts.onCorrupt(field);
-      else if (revocation.arrivedAt === 0) dropped.push(revocation);
-      else revocations.push(revocation);
+      const revocation = this.#opened(field, value);
+      if (revocation?.arrivedAt === 0) dropped.push(revocation);
+      else if (revocation !== undefined) revocations.push(revocation);
     }
     this.#parts.onNews(revocations, dropped);
+  }
+
+  #opened(field: string, value: string): Revocation | undefined {
+    const [, at = '', sealed = ''] = (value.length < MAX_BYTES ? /^([0-9]+) (.+)$/s.exec(value) : null) ?? [];
+    const text = this.#parts.sealing.open(field, sealed);
+    const revocation = text === undefined ? undefined : parsedJson(text);
+    if (isRevocation(revocation) && String(revocation.at) === at) return revocation;
+    this.#parts.onCorrupt(field);
+    return undefined;
+  }
+
+  async #compareNext(): Promise<void> {
+    const { connection, clock, keepMs } = this.#parts;
+    const [, order = ''] = this.#keys;
+    const oldest = (clock() - keepMs()) / 1000;
+    const page: Revocation[] = [];
+    this.#uncompared ??= this.#parts.known()[Symbol.iterator]();
+    while (page.length < PAGE) {
+      const next = this.#uncompared.next();
+      if (next.done === true) {
+        this.#uncompared = undefined;
+        break;
+      }
+      if (next.value.arrivedAt > oldest) page.push(next.value);
+    }
+    if (page.length === 0) return;
+    const fields = page.map((revocation) => this.#fieldOf(revocation));
+    const [values, places] = await Promise.all([
+      connection.run('get', this.#entries, (client) => client.hmGet(this.#entries, fields)),
+      this.#placed([order], fields) as Promise<readonly number[]>,
+    ]);
+    const lost = page.filter(({ at }, index) => {
+      const value = values[index];
+      if (typeof value !== 'string' || places[index] !== 1) return true;
+      const kept = this.#opened(fields[index] ?? '', value);
+      return kept === undefined || kept.at < at;
+    });
+    if (lost.length > 0) await this.#keep(lost);
   }
 
   async #restore(): Promise<void> {
@@ -235,4 +360,9 @@ export class RevocationStore implements RevocationPlace {
       await this.#keep(all.slice(start, start + PAGE));
     }
   }
+}
+
+/** What is known goes on. */
+function ignoreStoreError(error: unknown): void {
+  if (!(error instanceof StoreError)) throw error;
 }

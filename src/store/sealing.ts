@@ -46,6 +46,8 @@ export function createSealing(sessionKey: string): Sealing {
     open(place, sealed) {
       const bytes = Buffer.from(sealed, 'base64url');
       if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
+      // One spelling for each value: what is marked as used by its text must not have a second one.
+      if (bytes.toString('base64url') !== sealed) return undefined;
       const decipher = createDecipheriv(CIPHER, cipherKey(place), bytes.subarray(0, IV_BYTES), {
         authTagLength: TAG_BYTES,
       });

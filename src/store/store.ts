@@ -112,7 +112,16 @@ export function createShared(
       ledger: createSharedLedger({ connection, sealing, local: localLedger, onFailure }),
       approvals: loadOnce(async () => {
         const { SharedApprovals } = await import('./approvals.ts');
-        return new SharedApprovals({ connection, sealing });
+        return new SharedApprovals({
+          connection,
+          sealing,
+          clock,
+          spent: local,
+          onCorrupt(place) {
+            observer.storeRequest('approval', 'corrupt');
+            onCorrupt(place);
+          },
+        });
       }),
       limiters: createSharedRateLimiters(connection, sealing, localLimiters),
     };

@@ -23,6 +23,7 @@ const eventNames = Object.keys({
   revocation: true,
   revocationSourceUp: true,
   revocationsKept: true,
+  revocationRoomUsed: true,
   upstreamAnswered: true,
   streamOpened: true,
   streamClosed: true,
@@ -39,6 +40,7 @@ const eventNames = Object.keys({
   consent: true,
   token: true,
   registration: true,
+  grantEnded: true,
 } satisfies Record<keyof Events, true>) as readonly (keyof Events)[];
 
 /** Passes each event to all subscribers that want it, in their order. */

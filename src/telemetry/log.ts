@@ -20,7 +20,7 @@ export class Log implements Partial<Events> {
   readonly #lines: JsonLines;
   readonly #decisionFile: JsonLines | undefined;
 
-  /** @param decisionFile Gets decisions too, and no events. */
+  /** @param decisionFile Gets decisions too, and of events only the failures of requests. */
   constructor(settings: Settings, lines: JsonLines, decisionFile?: JsonLines) {
     this.#settings = settings;
     this.#lines = lines;
@@ -33,7 +33,11 @@ export class Log implements Partial<Events> {
   }
 
   event(level: Level, msg: string, fields?: Readonly<Record<string, unknown>>): void {
-    if (this.#has(level)) this.#lines.write({ time: new Date().toISOString(), level, msg, ...fields });
+    if (!this.#has(level)) return;
+    const entry = { time: new Date().toISOString(), level, msg, ...fields };
+    this.#lines.write(entry);
+    // The decision on such a call says that it was allowed: `sallyport log` shows both.
+    if (msg === 'request failed') this.#decisionFile?.write(entry);
   }
 
   decided(outcome: Outcome): void {
@@ -82,6 +86,11 @@ export class Log implements Partial<Events> {
 
   registration(result: string): void {
     this.event('info', 'front door registration', { result });
+  }
+
+  /** Loud: a token was stolen, or a client lost an answer. */
+  grantEnded(...[why, about]: Parameters<Events['grantEnded']>): void {
+    this.event('warn', 'front door grant ended', { why, ...about });
   }
 
   #has(level: Level): boolean {

@@ -225,6 +225,12 @@ const frontDoorMetrics = {
     labels: ['result'],
     on: { registration: (counter, result) => counter.add(1, result) },
   },
+  sallyport_front_door_grants_ended_total: {
+    kind: 'counter',
+    help: 'Grants that ended because a used code or refresh token was presented again',
+    labels: ['why'],
+    on: { grantEnded: (counter, why) => counter.add(1, why) },
+  },
 } as const satisfies Readonly<Record<string, Row>>;
 
 const revocationMetrics = {
@@ -240,6 +246,16 @@ const revocationMetrics = {
     labels: [],
     aggregator: 'sum',
     on: { revocationsKept: (gauge, count) => gauge.set(count) },
+  },
+  sallyport_revocation_room_used: {
+    kind: 'gauge',
+    help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
+    labels: ['issuer'],
+    aggregator: 'max',
+    on: {
+      revocationRoomUsed: (gauge, issuer, used) =>
+        used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
+    },
   },
   sallyport_revocation_source_up: {
     kind: 'gauge',

@@ -128,3 +128,22 @@ export function homonyms(files: readonly SourceFile[]): readonly string[] {
     .filter(([, places = []]) => places.length > 1)
     .map(([name, places = []]) => `${name}: ${places.map(({ path }) => path).join(', ')}`);
 }
+
+/** Ways to gather a body that cost an object for each piece: a sender of single bytes would multiply its memory. */
+const gathering = [
+  /\bBuffer\.concat\(/,
+  /[:<] ?(?:readonly )?\(?(?:Buffer|Uint8Array)(?: \| undefined)?\)?(?:\[\]|>)(?: =|\(\))/,
+  /'node:stream\/consumers'/,
+  /\.(?:arrayBuffer|blob|bytes|toArray|setEncoding)\(/,
+  /\(await [^;]+\)\.(?:text|json)\(\)|\bawait \w+\.(?:text|json)\(\)/,
+];
+
+/** The lines that may gather a body in another way than by a `Gatherer`, as `path: line`. */
+export function gatherersOfBodies(files: readonly SourceFile[]): readonly string[] {
+  return files.flatMap(({ path, text }) =>
+    text
+      .split('\n')
+      .filter((line) => gathering.some((form) => form.test(line)))
+      .map((line) => `${path}: ${line.trim()}`),
+  );
+}

@@ -184,7 +184,10 @@ describe.each([
       [handshake, 'request.framing'],
       [head('CONNECT gateway.test:443'), 'request.target'],
     ] as const) {
-      await world.withstand(head('GET /api') + behind, { statuses: [401], reasons: ['credentials.missing', reason] });
+      await world.withstand(head('GET /api') + behind, {
+        statuses: [401, 400],
+        reasons: ['credentials.missing', reason],
+      });
     }
   });
 

@@ -88,6 +88,24 @@ describe('an answer that no client should take a list from, under a lock', () =>
     return [response.status, response.headers.get('content-type'), await response.text().catch(() => '')];
   }
 
+  const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';
+  const streamed = async (text: string): Promise<string> =>
+    (await ask((response) => void response.writeHead(200, events).end(text)))[2];
+
+  test('passes between events that are no messages', async () => {
+    const text = `event: ping\ndata: ping\n\ndata: {ping}\n\ndata: \ufeff${result}\n\n:\r\r`;
+    expect(await streamed(text)).toBe(text.replace('data: {ping}\n\n', ''));
+  });
+
+  test.each([
+    ['has more bytes than the gateway holds', result.replace('[]', `["${'x'.repeat(9 * 1024 * 1024)}"]`)],
+    ['is not JSON', result.replace('[]', '[NaN]')],
+    ['has no end', result.slice(0, -1)],
+  ])('gets a JSON-RPC error in its place, on the stream if that has begun, if it %s', async (_what, text) => {
+    const answer = (await streamed(`data: ${text}\n\n`)).replace(/^event: message\ndata: /, '');
+    expect(JSON.parse(answer)).toMatchObject({ id: 1, error: { code: 502, data: { reason: 'upstream.invalid' } } });
+  });
+
   test.each([300, 404, 500])('is compared with the status %i too', async (status) => {
     for (const [type, text] of [
       [json, changed],
@@ -131,7 +149,7 @@ test.each(['utf-7'])('no list is in an event stream that says %s', async (charse
   expect(answer).toMatch(/^content-type: text\/event-stream\r$/im);
 });
 
-test('aborts a stream that has begun, and logs the reason', async () => {
+test('ends a stream that has begun with an error for its request, and logs the reason', async () => {
   const begun = Promise.withResolvers<ServerResponse>();
   say = (response) => {
     response.writeHead(200, events);
@@ -146,6 +164,11 @@ test('aborts a stream that has begun, and logs the reason', async () => {
   const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   expect(Buffer.from((await reader.read()).value ?? '').toString()).toContain('notifications/progress');
   (await begun.promise).end(`data: ${around(`"result":{"Tools":${hidden}}`)}\n\n`);
-  await expect(reader.read()).rejects.toThrow('terminated');
+  const last = Buffer.from((await reader.read()).value ?? '').toString();
+  expect(JSON.parse(last.replace(/^event: message\ndata: /, ''))).toMatchObject({
+    id: 1,
+    error: { code: 502, data: { reason: 'upstream.invalid' } },
+  });
+  expect((await reader.read()).done).toBe(true);
   await world.gateway.line({ msg: 'request failed', reason: 'upstream.invalid' });
 });

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createClientAuthentication } from '../../src/authorization-server/client-authentication.ts';
+import { basicCredentials, createClientAuthentication } from '../../src/authorization-server/client-authentication.ts';
 import type { ClientCredentials } from '../../src/model/authorization-server.ts';
 
 const issuer = 'https://as.example/';
@@ -32,10 +32,10 @@ async function assertionOf(credentials: ClientCredentials): Promise<string> {
 describe('a secret', () => {
   const secret = { clientId: 'a b', clientSecret: 'p:%&' };
 
-  test('in the header: each part form-encoded, once for all requests', async () => {
+  test('in the header, once for all requests', async () => {
     const credentials: ClientCredentials = { ...secret, clientAuth: 'client_secret_basic' };
     const one = await authenticate(form(), credentials);
-    expect(one.headers).toEqual({ authorization: `Basic ${Buffer.from('a+b:p%3A%25%26').toString('base64')}` });
+    expect(one.headers).toEqual({ authorization: `Basic ${Buffer.from('a%20b:p%3A%25&').toString('base64')}` });
     expect(one.body.toString()).toBe('token=t');
     expect((await authenticate(form(), credentials)).headers).toBe(one.headers);
   });
@@ -46,6 +46,30 @@ describe('a secret', () => {
     expect(headers).toBeUndefined();
     expect(Object.fromEntries(body)).toEqual({ token: 't', client_id: 'a b', client_secret: 'p:%&' });
     expect(given.toString()).toBe('token=t');
+  });
+});
+
+describe('Basic credentials, RFC 6749 §2.3.1', () => {
+  const spelled = (id: string, secret: string): string =>
+    Buffer.from(basicCredentials(id, secret).slice('Basic '.length), 'base64').toString();
+
+  test('stay as they are where a server that does not form-decode reads the same', () => {
+    const printable = Array.from({ length: 0x7f - 0x21 }, (_, index) => String.fromCharCode(0x21 + index));
+    const plain = printable.filter((character) => !':%+'.includes(character)).join('');
+    expect(spelled('front-door', plain)).toBe(`front-door:${plain}`);
+  });
+
+  test.for([
+    ['a colon, which ends the id', ':', '%3A'],
+    ['the signs of the encoding', '%+', '%25%2B'],
+    ['a space', ' ', '%20'],
+    ['control characters', '\0\t\r\n\x7f', '%00%09%0D%0A%7F'],
+    ['all but ASCII', 'é€😀', '%C3%A9%E2%82%AC%F0%9F%98%80'],
+    ['half a character', '\ud800', '%EF%BF%BD'],
+  ] as const)('encode %s', ([, character, expected]) => {
+    expect(spelled(character, character)).toBe(`${expected}:${expected}`);
+    const decoded = decodeURIComponent(expected.replaceAll('+', ' '));
+    expect(decoded, 'a server that form-decodes reads the value').toBe(character.toWellFormed());
   });
 });
 

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../src/authorization-server/client.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../../src/model/authorization-server.ts';
@@ -50,15 +51,76 @@ describe('RFC 8414 §3 — the location of metadata', () => {
   });
 });
 
-test('a page in place of one document leads to the next', async () => {
-  publish('/.well-known/openid-configuration', { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
-  const found = issuer.intercept;
-  issuer.intercept = (request, response, body) => {
-    if (request.url !== '/.well-known/oauth-authorization-server') return found?.(request, response, body) ?? false;
-    response.writeHead(302, { location: '/sign-in' }).end();
-    return true;
-  };
-  await expect(clientOf().metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
+describe('a location without the metadata of this issuer leads to the next', () => {
+  const good = (): object => ({ issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` });
+  const [first, second] = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'];
+
+  /** Answers the first location, and serves the metadata at the second. */
+  function behind(answer: (response: ServerResponse) => unknown): void {
+    publish(second, good());
+    const found = issuer.intercept;
+    issuer.intercept = (request, response, body) => {
+      if (request.url !== first) return found?.(request, response, body) ?? false;
+      answer(response);
+      return true;
+    };
+  }
+
+  test.for<[what: string, answer: (response: ServerResponse) => unknown]>([
+    ['a redirect to a page', (response) => response.writeHead(302, { location: '/sign-in' }).end()],
+    ['a page', (response) => response.end('<h1>Sign in</h1>')],
+    ['404', (response) => response.writeHead(404).end()],
+    ['401', (response) => response.writeHead(401).end()],
+    ['429', (response) => response.writeHead(429, { 'retry-after': '60' }).end()],
+    ['500', (response) => response.writeHead(500).end()],
+    ['503', (response) => response.writeHead(503).end()],
+    ['the document of another issuer', (response) => response.end('{"issuer":"https://other.example"}')],
+    ['a list', (response) => response.end('[]')],
+    ['a document without an issuer', (response) => response.end('{}')],
+    ['half an answer', (response) => response.writeHead(200, { 'content-length': '9' }).end('{')],
+    ['an answer that is too long', (response) => response.end(' '.repeat(2 * 1024 * 1024))],
+    ['a closed connection', (response) => response.destroy()],
+    ['no answer', () => {}],
+  ])('%s', async ([, answer]) => {
+    behind(answer);
+    const client = clientOf({ timeoutMs: 200 });
+    await expect(client.metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/jwks` });
+    expect(client.state()).toEqual({ name: 'main', issuer: issuer.url, state: 'available' });
+  });
+
+  test('the first one counts where several have them', async () => {
+    behind((response) => response.end(JSON.stringify({ ...good(), jwks_uri: `${issuer.url}/first` })));
+    await expect(clientOf().metadata()).resolves.toMatchObject({ jwksUri: `${issuer.url}/first` });
+  });
+
+  test('its failures degrade nothing', async () => {
+    behind((response) => response.writeHead(503).end());
+    let now = Date.now();
+    const clock = () => now;
+    const client = clientOf({ staleMs: 0 }, clock);
+    for (let count = 0; count < 6; count += 1) {
+      await client.metadata();
+      now += 6 * 60_000;
+    }
+    await client.metadata();
+    expect(client.state()).toEqual({ name: 'main', issuer: issuer.url, state: 'available' });
+  });
+
+  test.for<[what: string, first: number | object, second: number | object, problem: string]>([
+    ['the first failure', 503, 404, 'answered 503'],
+    ['a failure behind an absent document', 404, 503, 'answered 503'],
+    ['another issuer, which has a remedy', 503, { issuer: 'https://other.example' }, 'names the issuer'],
+    ['no metadata', 404, 404, 'no metadata at'],
+  ])('without any, the problem is %s', async ([, atFirst, atSecond, problem]) => {
+    issuer.intercept = ({ url }, response) => {
+      const answer = url === first ? atFirst : atSecond;
+      if (typeof answer === 'number') response.writeHead(answer).end();
+      else response.end(JSON.stringify(answer));
+      return true;
+    };
+    const detail = expect.stringContaining(problem) as string;
+    await expect(clientOf().metadata()).rejects.toMatchObject({ ...away, detail });
+  });
 });
 
 describe('RFC 8414 §3.3 — the issuer in the metadata is the configured one', () => {

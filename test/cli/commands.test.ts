@@ -174,7 +174,7 @@ gateway.yaml: 1 problem
       {
         stderr: `gateway.yaml:8:11: routes[0].name: "a/b" is not a name of letters, digits, dots, dashes and underscores
 gateway.yaml:12:12: routes[0].upstream.url: "ftp://x" is not an http(s) URL
-policies/a.yaml:1:1: is empty; write \`{}\` to accept any valid token
+policies/a.yaml:1:1: is empty; write what callers need, such as \`scope: read\`; \`{}\` accepts any valid token
 gateway.yaml: 3 problems
 `,
       },

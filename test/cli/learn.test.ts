@@ -119,6 +119,7 @@ test.each([
   ['get_*', 'tool "get_*": a * in an entry is a pattern'],
   ['', 'tool "": it is empty'],
   ['x'.repeat(512), 'the log cut it'],
+  ['get_${claims.sub}', 'tool "get_${claims.sub}": no entry can have this name'],
 ])('%j is left out, named, and makes exit 1', async (tool, why) => {
   const { code, stdout, stderr } = await learn([line({ tool: 'a' }), line({ tool })]);
   expect(code).toBe(1);
@@ -131,6 +132,13 @@ test('a claim that not each call has is no condition', async () => {
   const claims = { input: { claims: { role: 'a' } } };
   const { stdout } = await learn([line({ tool: 'a', ...claims }), line({ tool: 'a' })], '--by', 'claim:role');
   expect(stdout).toContain('  a: {} # 2 calls; not each call has a role to list\n');
+});
+
+test('a scope that no policy can name is left out, and named', async () => {
+  const { code, stdout, stderr } = await learn([line({ tool: 'a', scope: 'read \u001B[2J' })]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('left out: scope "\\u001b[2J": no policy can name it\n');
+  expect(stdout).toContain('scope: read\n');
 });
 
 describe('nothing is written', () => {
@@ -148,7 +156,28 @@ describe('nothing is written', () => {
     expect(await readFile(join(folder, 'policies/tools.yaml'), 'utf8')).toBe(before);
   });
 
-  test('by what is no claim', async () => {
-    expect(await learn([a], '--by', 'role')).toMatchObject({ code: 2 });
+  test.each(['role', 'claim:/a~b', 'claim:${env:X}'])('by %s, which is no claim', async (by) => {
+    expect(await learn([a], '--by', by)).toMatchObject({ code: 2 });
+  });
+
+  test('below a file', async () => {
+    expect(await learn([a], '--to', 'gateway.yaml/policies')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^sallyport: ENOTDIR: not a directory, \w+ 'gateway\.yaml\/policies.*'\n$/,
+      ) as unknown,
+    });
+  });
+
+  test('from a log that has no paths', async () => {
+    await writeFile(join(folder, 'log'), line({ route: 'bare', method: 'GET' }));
+    expect(await outcome(['learn', 'log', '--route', 'bare'], folder)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'sallyport: nothing was written: the log has no whole path of 1 allowed call of the route bare, and a policy ' +
+        'lists paths: set log.paths to true, or write requests by hand\n',
+    });
   });
 });

@@ -120,6 +120,39 @@ describe('the table', () => {
     expect(await shown(args)).toBe(stdout);
   });
 
+  const failed = line({ time: '2026-11-22T12:00:00.000Z', request_id: 'r5', decision: 'd5', tool: 'pay' });
+  const failure = `${JSON.stringify({
+    time: '2026-11-22T12:00:01.000Z',
+    level: 'warn',
+    msg: 'request failed',
+    request_id: 'r5',
+    reason: 'upstream.unreachable',
+    detail: 'ECONNREFUSED \u001b',
+  })}\n`;
+  const failedRow =
+    '11-22 12:00:00  failed upstream.unreachable  alice             desk          tools         pay\n' +
+    '                d5  ECONNREFUSED \uFFFD\n';
+
+  test('a call that was allowed and failed has a line of its own, which --failed shows alone', async () => {
+    const content = line() + failed + failure;
+    const [head, ...others] = (await shown([], content)).split('\n');
+    expect(head).toMatch(/^time/);
+    expect(others.map((each) => each.slice(16, 43).trim())).toEqual([
+      'allow',
+      'allow',
+      'failed upstream.unreachable',
+      expect.stringMatching(/^d5 {2}ECONN/),
+      '',
+    ]);
+    expect((await shown(['--failed'], content)).split('\n').slice(1).join('\n')).toBe(failedRow);
+    expect(await shown(['--failed', '--reason', 'upstream.timeout'], content)).toBe('');
+    expect(JSON.parse(await shown(['--failed', '--json'], content))).toMatchObject({
+      decision: 'd5',
+      failure: { reason: 'upstream.unreachable' },
+    });
+    expect(await shown(['--summary'], content)).toContain('2 allowed (1 failed afterwards), 0 denied');
+  });
+
   test.for([
     [['--since', clock(-2)], 'read'],
     [['--since', clock(-2), '--until', clock(-1)], 'read'],

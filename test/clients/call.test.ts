@@ -1,7 +1,9 @@
 /** `demo/call.ts`, which newcomers use against a server with sessions. */
 import { execFile } from 'node:child_process';
-import { expect, test, vi } from 'vitest';
+import { createServer } from 'node:http';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
+import { listen } from '../../demo/listen.ts';
 import { demoApiClient, obtainToken, registerClient } from '../../demo/obtain-token.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
 import { startStatefulServer } from './stateful-server.ts';
@@ -84,4 +86,26 @@ test('presents the token of the environment, and then signs no user in', async (
   const stepUp = await called(['transfer_funds', '{"from":"savings","to":"trading","amount":10}'], accessToken);
   expect(stepUp).toMatchObject({ code: 1, lines: [challenged, expect.stringContaining('scope.insufficient')] });
   expect(await called(['list_accounts'], 'none')).toMatchObject({ code: 1, lines: { 0: refused } });
+});
+
+test('says why the client itself refuses, such as metadata of another resource', async () => {
+  const server = await listen(
+    createServer((request, response) => {
+      const { origin } = new URL(server.url);
+      const metadata = `${origin}/.well-known/oauth-protected-resource`;
+      if (request.url !== '/.well-known/oauth-protected-resource') {
+        return response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"` }).end();
+      }
+      const document = { resource: 'https://elsewhere.example/mcp', authorization_servers: [world().issuer] };
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    }),
+    0,
+  );
+  onTestFinished(() => server.close());
+  const { promise, resolve } = Promise.withResolvers<string>();
+  execFile(process.execPath, ['demo/call.ts', `${server.url}/mcp`], (_, stdout) => resolve(stdout));
+  expect((await promise).trimEnd().split('\n')).toEqual([
+    expect.stringMatching(/^401 Bearer resource_metadata=/),
+    expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/mcp: .*https:\/\/elsewhere\.example\/mcp/),
+  ]);
 });

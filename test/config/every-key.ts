@@ -97,6 +97,11 @@ export const everyKey: unknown = {
       },
     },
     scopes: { read: { title: 'Read accounts' }, payments: { title: 'Move money', lifetime: '60s', max_age: '5m' } },
+    limits: {
+      sign_ins: { requests: 30, per: '1m', burst: 100 },
+      registrations: { requests: 5, per: '1m' },
+      requests: 'off',
+    },
     acr_values: ['phr'],
     tokens: { format: 'jwt', lifetime: '10m' },
     assertions: {
@@ -123,6 +128,7 @@ export const everyKey: unknown = {
         path: '/events/okta',
         authorization: 'Bearer s3cr3t',
         token: 's3cr3t',
+        endpoint_origins: ['https://ssf.acme.example'],
         stream: 'existing',
         stream_id: 'f67e39a0a4d34d56b3aa1bc4cff0069f',
       },

@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import type { Upstream } from '../../src/model/route.ts';
 import { notFree, refused, refuses, route, upstream } from './edits.ts';
-import { edited, loaded } from './folder.ts';
+import { at, everyKey, places, replaced } from './every-key.ts';
+import { edited, loaded, refusals } from './folder.ts';
 import { wordsIn } from '../support/words-in.ts';
 
 const identity = (members: string): string => edited(upstream(`identity: { ${members} }`));
 
 async function read(members: string): Promise<Upstream | undefined> {
-  const config = await loaded({ yaml: identity(members), env: { HEADER: 'X-Env', CLAIM: '/a~1b' } });
+  const config = await loaded({ yaml: identity(members), env: { HEADER: 'X-Env' } });
   return config.routes[0]?.upstream;
 }
 
@@ -21,7 +23,6 @@ describe('signed', () => {
       { header: 'x-id', audience: 'b', claims: ['risk', '/a/b'] },
     ],
     ['signed: "${env:HEADER}"', { header: 'x-env', audience, claims: [] }],
-    ['signed: { header: "${env:HEADER}", claims: ["${env:CLAIM}"] }', { header: 'x-env', audience, claims: ['/a~1b'] }],
     ['x-sub: sub', undefined],
   ])('%s', async (members, signedIdentity) => {
     expect((await read(members))?.signedIdentity).toEqual(signedIdentity);
@@ -80,4 +81,37 @@ describe('a plain header', () => {
 
 test('does not affect another route', async () => {
   expect(await refused(edited(route('methods: [GET]'), upstream('identity: { signed: x-a }')))).toEqual([]);
+});
+
+/** Every place of the configuration that has all keys at which a claim is named, by the names of the keys. */
+const claimPlaces = places(everyKey).filter(
+  (path) => typeof at(everyKey, path) === 'string' && (path.includes('claims') || path.at(-2) === 'identity'),
+);
+
+test.each(claimPlaces.map((path) => [path.join('.'), path] as const))(
+  'a placeholder is not the name of a claim at %s',
+  async (_title, path) => {
+    const lines = await refusals({ yaml: stringify(replaced(everyKey, path, '${env:CLAIM:-s3cret}')) });
+    const [found = '', ...others] = lines.filter((line) => line.includes('is a placeholder'));
+    expect(others).toEqual([]);
+    expect(found).toMatch(
+      /: "\$\{env:CLAIM:-…\}" is a placeholder, and the value is the name of a claim: write a name/,
+    );
+  },
+);
+
+test('the places that take the name of a claim are those of headers, statements, the log and the front door', () => {
+  const sections = claimPlaces.map((path) =>
+    path
+      .filter((step) => step !== 0 && step !== 1)
+      .slice(0, -1)
+      .join('.'),
+  );
+  expect([...new Set(sections)]).toEqual([
+    'front_door.identity_providers.corporate.claims',
+    'front_door.assertions.acme.claims',
+    'log',
+    'routes.upstream.identity.signed',
+    'routes.upstream.identity',
+  ]);
 });

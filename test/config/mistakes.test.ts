@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { casesOf } from './edits.ts';
-import { base, edited, refusals, type Situation } from './folder.ts';
+import { base, edited, refusals, type Situation, warningsIn } from './folder.ts';
 
 const inRoute = (text: string) => edited(['    path: /api', `    path: /api\n${text}`]);
 const mcp = edited(['path: /api', 'path: /mcp\n    protocol: mcp\n    policy: api'], ['audience: https', '# https']);
@@ -27,6 +27,9 @@ const mistakes = casesOf(readFileSync(new URL('mistakes.txt', import.meta.url), 
 test.each(mistakes)(
   'R-218: a mistake has one message, with its place and its remedy: %s',
   async (_mistake, written, messages) => {
-    expect(await refusals(situationOf(written))).toEqual(messages);
+    const situation = situationOf(written);
+    const errors = await refusals(situation);
+    const warnings = errors.length > 0 ? [] : await warningsIn(situation);
+    expect([...errors, ...warnings.map((line) => `warning: ${line}`)]).toEqual(messages);
   },
 );

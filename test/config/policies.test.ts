@@ -5,8 +5,8 @@ import { base, edited, refusals } from './folder.ts';
 describe('a policy', () => {
   test.each(
     casesOf(`
-# later → :1:1: is empty; write \`{}\` to accept any valid token
-~ → :1:1: is empty; write \`{}\` to accept any valid token
+# later → :1:1: is empty; write what callers need, such as \`scope: read\`; \`{}\` accepts any valid token
+~ → :1:1: is empty; write what callers need, such as \`scope: read\`; \`{}\` accepts any valid token
 [] → :1:1: expected a mapping, found a list; write its entries as keys, without "- "
 scope: a⏎scope: b → :2:1: "scope" is already a key of this mapping, in line 1; write it once
 scop: a

@@ -45,7 +45,7 @@ top admin: { listen: "127.0.0.1:8080" } → :13:8: admin: listen and admin canno
 top admin: { hosts: [a.example] } → :13:8: admin: missing key: listen
 top admin: { listen: "x:1", hosts: ["a.example:9090", "*.example", a.example, a.example] }
   :13:33: admin.hosts[0]: "a.example:9090" is not a host name without port
-  :13:51: admin.hosts[1]: "*.example" is not a host name without port
+  :13:51: admin.hosts[1]: "*.example" is not a host name without port; name each host
   :13:75: admin.hosts[3]: is listed twice
 top admin: { listen: "x:1", token: hunter2 } → :13:32: admin.token: the value is too short: at least 8 characters
 top admin: { listen: "x:1", token: "sixteen or more letters" }
@@ -79,7 +79,7 @@ test('R-156: reports every problem at once: the file in its order, then the poli
     'gateway.yaml:9:11: routes[0].path: "/api/" ends with a slash; write "/api"',
     `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
     'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
-    'policies/b.yaml:1:1: is empty; write `{}` to accept any valid token',
+    'policies/b.yaml:1:1: is empty; write what callers need, such as `scope: read`; `{}` accepts any valid token',
   ]);
 });
 

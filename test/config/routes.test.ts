@@ -60,7 +60,8 @@ no audience & route public: true⏎decision_point: acme
 route upgrade: h2c → :11:14: routes[0].upgrade: "h2c" is not websocket
 route protocol: mcp⏎upgrade: websocket
   :12:14: routes[0].upgrade: cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection
-route public: yes → :11:13: routes[0].public: expected true or false, found a string
+route public: yes
+  :11:13: routes[0].public: expected true or false, found a string; "yes" is a text in YAML 1.2: write true
 route resource: { name: "", documentation: x }
   :11:23: routes[0].resource.name: must not be empty
   :11:42: routes[0].resource.documentation: "x" is not an http(s) URL: begin it with http:// or https://

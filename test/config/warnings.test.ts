@@ -10,12 +10,15 @@ test('has no warning for a plain configuration', async () => {
 });
 
 test('warns of a public URL that needs a proxy while no proxy is listed', async () => {
-  const https = edited(['public_url: http://127.0.0.1:8080', 'public_url: https://gateway.example']);
-  expect(await warnings(https)).toEqual([
+  const https = edited(
+    ['public_url: http://127.0.0.1:8080', 'public_url: https://gateway.example'],
+    ['s3cr3t', '"${env:SECRET}"'],
+  );
+  expect(await inFile(https)).toEqual([
     'gateway.yaml:1:13: public_url: is https, and there is no tls: add the proxy that terminates TLS to trusted_proxies; without it, all its callers share one address in limits',
   ]);
-  expect(await warnings(`${https}trusted_proxies: [10.0.0.1]\n`)).toEqual([]);
-  expect(await warnings(`${https}${tlsLine()}`)).toEqual([]);
+  expect(await inFile(`${https}trusted_proxies: [10.0.0.1]\n`)).toEqual([]);
+  expect(await inFile(`${https}${tlsLine()}`)).toEqual([]);
 });
 
 test.each([
@@ -35,6 +38,14 @@ test.each([
     expect(found).toEqual(missing.length === 0 ? [] : [line]);
   },
 );
+
+test('warns of offline_access among the scopes of a resource', async () => {
+  const of = (scopes: string) => warnings(edited(route(`resource: { scopes_supported: [${scopes}] }`)));
+  expect(await of('read, offline_access')).toEqual([
+    expect.stringMatching(/: routes\[0\]\.resource\.scopes_supported: has offline_access, which is no scope of a /),
+  ]);
+  expect(await of('read')).toEqual([]);
+});
 
 test.each([
   [
@@ -221,7 +232,7 @@ describe('a secret in the file', () => {
     ]);
   });
 
-  test('does not matter while all authorization servers are on loopback', async () => {
+  test('does not matter while the gateway and all authorization servers are on loopback', async () => {
     expect(await inFile(base)).toEqual([]);
   });
 });

@@ -33,6 +33,8 @@ test.each([
   ['https://a.example/cb/**', 'https://a.example/cb/%EF%BC%8E%EF%BC%8E/admin', false],
   ['https://a.example/cb/**', 'https://a.example/cb/..;/admin', false],
   ['https://a.example/cb/**', 'https://a.example/cb/..%3b/admin', false],
+  ['https://a.example/cb/**', 'https://a.example/cb/a%2520b', false],
+  ['https://a.example/cb/**', 'https://a.example/cb/a%2541b', false],
   ['https://a.example/cb/**', 'https://a.example/cb/x%0d%0ay', false],
   ['https://a.example/cb/**', 'https://a.example/cb/x%00', false],
   ['https://a.example/cb/**', 'https://a.example./cb/x', false],
@@ -60,4 +62,10 @@ test.each([
   ['https://a.example/**', 'not a URL', false],
 ])('%s and %s: %s', (pattern, url, matches) => {
   expect(anyPattern([pattern])(url)).toBe(matches);
+});
+
+test('a URL of a client has at most 2,048 characters', () => {
+  const matches = anyPattern(['https://a.example/**']);
+  const url = (length: number): string => 'https://a.example/'.padEnd(length, 'x');
+  expect([matches(url(2_048)), matches(url(2_049))]).toEqual([true, false]);
 });

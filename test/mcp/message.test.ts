@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
 import { mcpMethod } from '../../src/model/mcp.ts';
+import { cpuTime } from '../support/cpu-time.ts';
 import { orReason } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 
@@ -82,7 +83,7 @@ describe('what is refused', () => {
     ['parameters by position', '{"jsonrpc":"2.0","id":1,"method":"ping","params":["x"]}', 'body.message'],
     ['parameters that are none', '{"jsonrpc":"2.0","id":1,"method":"ping","params":"x"}', 'body.message'],
     ['parameters of a response that are none', '{"jsonrpc":"2.0","id":1,"result":{},"params":"x"}', 'body.message'],
-    ['parameters null', '{"jsonrpc":"2.0","id":1,"method":"ping","params":null}', 'body.message'],
+    ['a call of null', call('null'), 'body.message'],
     ['a call of nothing', '{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 'body.message'],
     ['a call by position', call('["pay"]'), 'body.message'],
     ['a name that is none', call('{"name":["pay"]}'), 'body.message'],
@@ -97,7 +98,6 @@ describe('what is refused', () => {
     ['100 000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'body.ambiguous'],
     ['arguments as a text', call('{"name":"x","arguments":"{\\"a\\":1}"}'), 'body.message'],
     ['arguments as a list', call('{"name":"x","arguments":["a",1]}'), 'body.message'],
-    ['arguments null', call('{"name":"x","arguments":null}'), 'body.message'],
     ['arguments as a number', call('{"name":"x","arguments":1}'), 'body.message'],
     [
       'arguments of a prompt as a text',
@@ -174,6 +174,20 @@ describe('a key that another parser may read as a decisive one', () => {
 });
 
 test.each([
+  ['params of a request', '"method":"ping","params":null'],
+  ['params of a response', '"result":{},"params":null'],
+  ['params of a method that names a task', '"method":"tasks/get","params":null'],
+  ['arguments of a tool', '"method":"tools/call","params":{"name":"x","arguments":null}'],
+  ['arguments of a prompt', '"method":"prompts/get","params":{"name":"x","arguments":null}'],
+  ['arguments of a method that has none', '"method":"ping","params":{"arguments":null}'],
+])('null reads as absent: %s', (_what, members) => {
+  const absent = members.replace(/,?"(?:params|arguments)":null/, '');
+  const read = (text: string): unknown => readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,${text}}`), none);
+  expect(read(members)).toEqual(read(absent));
+});
+
+test.each([
+  ['another version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', 7],
   ['a request and a response in one', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
   ['an id in words', '{"jsonrpc":"2.0","id":"x","method":"ping","error":{}}', 'x'],
   ['neither', '{"jsonrpc":"2.0","id":7}', 7],
@@ -283,4 +297,50 @@ test.each([
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: mcpMethod, params }));
   const headers = { ...none, mcpProtocolVersion: version, mcpMethod, mcpName: 'x' };
   expect(readMessage(body, headers).asksByUrl).toBe(wanted);
+});
+
+describe('the lengths of what is folded', () => {
+  const read = (text: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"${text}"}}`;
+  const complete = (uri: string): string =>
+    `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"${uri}"}}}`;
+
+  test.each<[string, (text: string) => string, number, string]>([
+    ['a method', (text) => `{"jsonrpc":"2.0","id":1,"method":"${text}"}`, 1_024, 'body.message'],
+    ['a name of a tool', (text) => call(`{"name":"${text}"}`), 1_024, 'body.message'],
+    ['a URI', read, 2_048, 'body.message'],
+    ['a URI of a completion', complete, 2_048, 'body.message'],
+    ['a key of arguments', (text) => call(`{"name":"t","arguments":{"${text}":1}}`), 1_024, 'body.ambiguous'],
+  ])('%s', (_what, message, most, refusal) => {
+    expect([reason(message('x'.repeat(most))), reason(message('x'.repeat(most + 1)))]).toEqual(['accepted', refusal]);
+  });
+
+  test('the refusal names the limit, and the id of the request', () => {
+    expect(() => readMessage(Buffer.from(call(`{"name":"${'\uFDFA'.repeat(1_025)}"}`)), none)).toThrow(
+      expect.objectContaining({ detail: 'a name of a tool of more than 1024 characters', messageId: 1 }),
+    );
+  });
+
+  // The id has a digit that JavaScript would drop, so that the text is read again for it.
+  const dense = (item: (index: number) => string): string => {
+    const items: string[] = [];
+    for (let length = 0; length < 500_000; length += items.at(-1)?.length ?? 0) items.push(item(items.length));
+    return `{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":{"name":"t","arguments":{"a":[${items.join('')}0]}}}`;
+  };
+  const fdfa = '\uFDFA'.repeat(170_000);
+
+  test.each([
+    ['numbers that change', dense(() => '1.0,')],
+    ['different numbers that change', dense((index) => `${index}.0,`)],
+    ['a method of U+FDFA', `{"jsonrpc":"2.0","id":1,"method":"${fdfa}"}`],
+    ['a name of U+FDFA', call(`{"name":"${fdfa}"}`)],
+    ['a key of U+FDFA', call(`{"name":"t","arguments":{"${fdfa}":1}}`)],
+    ['keys of U+FDFA', call(`{${Array.from({ length: 500 }, (_, i) => `"${fdfa.slice(0, 340)}${i}":1`).join(',')}}`)],
+  ])('%s cost at most five times as much as lists of numbers', (_what, text) => {
+    const body = Buffer.from(text);
+    const ordinary = Buffer.from(dense((index) => `${index % 10},`));
+    const costOf = (read: Buffer): number =>
+      Math.min(...Array.from({ length: 5 }, () => cpuTime(() => orReason(() => (readMessage(read, none), '')))));
+    expect(costOf(body)).toBeLessThan(5 * costOf(ordinary) + 5);
+  });
 });

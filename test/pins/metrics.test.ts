@@ -43,6 +43,7 @@ test('R-169: metric names and labels of the front door', async () => {
   events.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
   events.token('made up by a client', 'unsupported_grant_type', {});
   events.registration('ok');
+  events.grantEnded('refresh_token.reused', { client_id: 'a', subject: 'b', first_used: undefined });
   const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_front_door_sign_ins_total{provider="corporate",result="ok"} 1',
@@ -50,6 +51,7 @@ test('R-169: metric names and labels of the front door', async () => {
     'sallyport_front_door_tokens_total{grant="jwt_bearer",result="ok"} 1',
     'sallyport_front_door_tokens_total{grant="other",result="unsupported_grant_type"} 1',
     'sallyport_front_door_registrations_total{result="ok"} 1',
+    'sallyport_front_door_grants_ended_total{why="refresh_token.reused"} 1',
   ]);
 });
 
@@ -58,10 +60,12 @@ test('R-169: metric names and labels of revocation', async () => {
   events.revocation('okta', 'session-revoked', 'kept');
   events.revocationSourceUp('okta', true);
   events.revocationsKept(3);
+  events.revocationRoomUsed('https://as.example', 0.25);
   const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_revocations_total{source="okta",event="session-revoked",result="kept"} 1',
     'sallyport_revocations_kept 3',
+    'sallyport_revocation_room_used{issuer="https://as.example"} 0.25',
     'sallyport_revocation_source_up{source="okta"} 1',
   ]);
 });

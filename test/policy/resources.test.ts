@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileEntries } from '../../src/policy/entry.ts';
 import type { PolicyFault } from '../../src/policy/document.ts';
-import { type ResourceTables, maxUriLength, plainUri, resourceTables, uriFlaw } from '../../src/policy/resources.ts';
+import { MAX_URI_LENGTH } from '../../src/model/mcp.ts';
+import { type ResourceTables, plainUri, resourceTables, uriFlaw } from '../../src/policy/resources.ts';
 import { words } from '../support/words.ts';
 import { wordsIn } from '../support/words-in.ts';
 
@@ -82,6 +83,13 @@ describe('a URI that a server may read as another one', () => {
     [['**AAPL'], 'stock://AAPL', '**AAPL'],
     [['**aapl'], 'stock://aapl', '**aapl'],
     // On the network it has one spelling.
+    [['file:///pub/**'], 'file:///pub/.%E2%80%8B./key', undefined],
+    [['file:///pub/**'], 'file:///pub/..%20/key', undefined],
+    [['file:///pub/**'], 'file:///pub/%EF%BB%BF../key', undefined],
+    [['file:///pub/**', 'file:///pub/key'], 'file:///pub/key::$DATA', undefined],
+    [['file:///pub/**', 'file:///pub/key/*'], 'file:///pub/key:$i30:$INDEX_ALLOCATION/a', undefined],
+    [['file:///pub/**', 'file:///pub/key'], 'file:///pub/keys::$DATA', 'file:///pub/**'],
+    [['arn:aws:s3:::*'], 'arn:aws:s3:::bucket', 'arn:aws:s3:::*'],
     [['https://*/x'], 'https://API.example/x', undefined],
     [['https://*/x'], 'https://api.example/x', 'https://*/x'],
   ])('%j: %s is decided by %j', (names, uri, name) => {
@@ -232,8 +240,8 @@ describe('the canonical form of a URI', () => {
   });
 
   test('a URI longer than the limit has a flaw', () => {
-    expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 2)}`)).toBeUndefined();
-    expect(uriFlaw(`x:${'a'.repeat(maxUriLength - 1)}`)).toBe('excessive length');
+    expect(uriFlaw(`x:${'a'.repeat(MAX_URI_LENGTH - 2)}`)).toBeUndefined();
+    expect(uriFlaw(`x:${'a'.repeat(MAX_URI_LENGTH - 1)}`)).toBe('excessive length');
   });
 
   describe('as a lenient server reads it', () => {

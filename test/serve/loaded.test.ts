@@ -46,12 +46,14 @@ test('a start loads what every gateway needs, and no more of it', () => {
     'jose/jws/compact/verify',
     'jose/jwt/decode',
     'jose/jwt/sign',
+    'jose/jwt/unsecured',
     'jose/jwt/verify',
     'jose/key/import',
     'lru-cache',
     'prom-client',
+    'undici/lib/core/connect.js',
     'undici/lib/core/errors.js',
-    'undici/lib/dispatcher/pool.js',
+    'undici/lib/dispatcher/client.js',
     'yaml',
   ]);
 });

@@ -56,13 +56,18 @@ describe('operators', () => {
         expect.objectContaining({
           id,
           status: 'pending',
-          call: expect.objectContaining({ name: 'pay', arguments: { amount: 10 }, hidden: 1 }),
+          call: { route: 'tools', method: 'tools/call', name: 'pay', hidden: 1 },
         }),
       ]),
     });
+    expect(await (await admin(`/approvals/${id}`)).json()).toMatchObject({
+      id,
+      call: { name: 'pay', arguments: { amount: 10 }, hidden: 1 },
+    });
+    expect((await admin('/approvals/unknown')).status).toBe(404);
     expect((await decide(id, 'perhaps')).status).toBe(400);
     expect((await decide(id, `approve${' '.repeat(2_000)}`)).status).toBe(413);
-    expect((await admin(`/approvals/${id}`)).status).toBe(405);
+    expect((await admin(`/approvals/${id}`, { method: 'DELETE' })).status).toBe(405);
     expect((await admin('/approvals', { method: 'POST' })).status).toBe(405);
     expect((await decide('unknown', 'approve')).status).toBe(404);
     expect((await decide(id, 'approve')).status).toBe(200);
@@ -72,7 +77,7 @@ describe('operators', () => {
   });
 
   test('R-332: use the command, which shows digits as they are and commands of a terminal as text', async () => {
-    const id = idOf(await pay('[9007199254740993,"\\u001b[2J"]'));
+    const id = idOf(await pay('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]'));
     const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: world.gateway.adminUrl };
     let shown = '';
     const stdout = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -88,17 +93,19 @@ describe('operators', () => {
       expect(listed).toMatchObject({ code: 0 });
       expect(listed.shown).toMatch(
         new RegExp(
-          `^${id}  pending  tools  pay  {"amount":\\[9007199254740993,.+\\]}  values not shown: 1  by alice with agent  until 2`,
+          `^${id}  pending  tools  pay  {"amount":\\[9007199254740993,.+\\]}  and 1 more: {"arguments":{"pin":"of-alice"}}  by alice with agent  until 2`,
           'm',
         ),
       );
       expect(listed.shown).not.toContain('\u001b');
-      expect((await run({}, { ...options, json: true })).shown).toContain('9007199254740993');
+      const json = (await run({}, { ...options, json: true })).shown;
+      expect(json).toContain('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]');
+      expect(json).not.toMatch(/[\u007f-\u009f\u202e]/);
       expect(await run({ decision: 'deny', id }, options)).toMatchObject({
         code: 0,
         shown: expect.stringMatching(`^${id}  denied  `),
       });
-      expect((await pay('[9007199254740993,"\\u001b[2J"]')).status).toBe(403);
+      expect((await pay('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]')).status).toBe(403);
       expect(await run({ decision: 'withdraw', id }, options)).toMatchObject({ code: 0 });
       await expect(run({ decision: 'approve', id }, options)).rejects.toThrow('answers 410');
       await expect(run({ decision: 'approve' }, options)).rejects.toThrow('needs the id of a request');

@@ -207,6 +207,15 @@ describe('one gateway', () => {
     expect(await (await api('eve', '', undefined, eve)).text()).not.toContain('1234');
   });
 
+  test('R-304: refuses a call that binds more than 64 KiB, also where `shows` hides most of it', async () => {
+    const note = 'x'.repeat(64 * 1024);
+    const refused = await call('transfer', { amount: 5000, note });
+    expect(refused.status).toBe(413);
+    expect(await refused.text()).toContain('Too large to be approved');
+    await world.gateway.line({ msg: 'decision', reason: 'approval.size' });
+    expect((await call('secretive', { amount: 2, note })).status).toBe(413);
+  });
+
   /** Calls `confirm` as a client of MCP 2026-07-28. */
   async function modern(params: object, capabilities: object = {}): Promise<Response> {
     const { message, headers } = modernRequest('tools/call', { name: 'confirm', ...params }, capabilities);

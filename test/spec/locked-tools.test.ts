@@ -75,7 +75,8 @@ test('R-261: the gateway looks at start as a caller without identity, and finds 
   const world = await start({ shows: { ...approved, tools: [evil, read] } });
   await world.compared();
   expect(await world.call('pay')).toBe('tool.changed');
-  expect(world.looks()).toBe(1);
+  // As a client with capabilities, and as one without.
+  expect(world.looks()).toBe(2);
   const own = world.upstream.seen.filter(({ headers }) => headers['mcp-session-id'] === 'of-gateway');
   for (const { headers } of own) {
     expect(headers.authorization).toBeUndefined();

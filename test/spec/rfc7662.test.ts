@@ -37,7 +37,7 @@ describe('the request', () => {
     const form = Object.fromEntries(new URLSearchParams(body));
     expect(form).toEqual({ token: form['token'], token_type_hint: 'access_token' });
     expect(form['token']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(authorization).toBe(`Basic ${Buffer.from('gate+way:a%3Ab%26c').toString('base64')}`);
+    expect(authorization).toBe(`Basic ${Buffer.from('gate%20way:a%3Ab&c').toString('base64')}`);
   });
 
   test('R-49, RFC 7662 §2.1: sends its credentials in the body where configured', async () => {

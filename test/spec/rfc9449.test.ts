@@ -218,7 +218,9 @@ test('R-64, RFC 9449 §4.3: check 1: refuses more than one DPoP field', async ()
     `DPoP: ${one}`,
     `dpop: ${two}`,
   );
-  expect(raw).toMatch(/^HTTP\/1\.1 400 /);
+  expect(raw).toMatch(/^HTTP\/1\.1 401 /);
+  expect(raw).toMatch(/^www-authenticate: DPoP error="invalid_dpop_proof"/im);
+  expect(await reason()).toBe('proof.invalid');
   expect((await show('/api', token)).status, 'nor none').toBe(401);
   expect(await reason()).toBe('proof.missing');
 });

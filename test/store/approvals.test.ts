@@ -2,15 +2,14 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../src/model/approval-book.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
 import { answerTo, createAskingApprovals, takeReply } from '../../src/serve/workers/worker-messages.ts';
-import { SharedApprovals } from '../../src/store/approvals.ts';
 import type { StoreConnection } from '../../src/store/connection.ts';
 import { MemoryApprovals } from '../../src/store/memory-approvals.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { asked } from './asked-call.ts';
-import { available, closeOpened, sealing } from './opened.ts';
+import { approvalsAt, available, closeOpened, PATIENT_MS } from './opened.ts';
 
-const bounds = { ofOwner: 3, ofAll: 5, bytes: 3000 };
+const bounds = { ofOwner: 3, ofAll: 5, bytesOfOwner: 9_000, bytes: 10_000 };
 
 interface Kind {
   readonly book: ApprovalBook;
@@ -116,10 +115,34 @@ function behaves(make: () => Kind): void {
     await idOf(asked('f', { owner: 'carol' }));
   });
 
-  test('is bounded in bytes', async () => {
-    const long = asked('a');
-    const request = { ...long.request, call: { ...long.request.call, arguments: `"${'x'.repeat(4000)}"` } };
-    expect(await book.ask({ ...long, request })).toMatchObject({ kind: 'full' });
+  test('is bounded in bytes, by caller and in all', async () => {
+    const long = (digest: string, owner: string, length = 4000): AskedCall => {
+      const call = asked(digest, { owner });
+      const { request } = call;
+      return { ...call, request: { ...request, call: { ...request.call, arguments: `"${'x'.repeat(length)}"` } } };
+    };
+    const kindOf = async (call: AskedCall): Promise<string> => (await book.ask(call)).kind;
+    expect(await kindOf(long('a', 'alice', 12_000))).toBe('full');
+    const id = await idOf(long('a', 'alice'));
+    expect(await book.ask(long('b', 'alice', 6_000))).toMatchObject({
+      kind: 'full',
+      detail: expect.stringMatching(/^\d+ bytes of this caller are kept$/),
+    });
+    expect(await kindOf(long('c', 'bob', 1_000))).toBe('waiting');
+    expect(await book.ask(long('d', 'carol', 5_000))).toMatchObject({
+      kind: 'full',
+      detail: expect.stringMatching(/^\d+ bytes are kept$/),
+    });
+    await book.expire('tools', id);
+    expect(await kindOf(long('b', 'alice'))).toBe('waiting');
+  });
+
+  test('lists requests without the arguments of their calls', async () => {
+    const id = await idOf(asked('a'));
+    const [listed] = await book.list('tools');
+    expect(listed).toMatchObject({ id, call: { name: 'pay' } });
+    expect(listed?.call).not.toHaveProperty('arguments');
+    expect(await book.find('tools', id)).toMatchObject({ call: { arguments: '{"n":1}' } });
   });
 }
 
@@ -173,18 +196,40 @@ describe.runIf(hasRedis)('in a store', () => {
   const redis = startBeforeAll(startRedis);
   let connection: StoreConnection;
   beforeEach(async () => {
-    ({ connection } = await available(redis.url));
+    ({ connection } = await available(redis.url, PATIENT_MS));
     await redis.client.flushAll();
     return closeOpened;
   });
 
   behaves(() => ({
-    book: new SharedApprovals({ connection, sealing, bounds }),
+    book: approvalsAt(connection, { bounds }),
     pass: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   }));
 
+  test('lists without reading the arguments, in pages of a bounded size', async () => {
+    const book = approvalsAt(connection, {
+      bounds: { ...bounds, ofOwner: 150, ofAll: 150, bytesOfOwner: 1e9, bytes: 1e9 },
+    });
+    for (let index = 0; index < 150; index += 1) {
+      const { request, ...rest } = asked(`${index}`);
+      const name = 'n'.repeat(3_000);
+      const call = { ...request.call, name, arguments: `"${'x'.repeat(50_000)}"` };
+      await book.ask({ ...rest, request: { ...request, call } });
+    }
+    const sent = async (): Promise<number> =>
+      Number(/total_net_output_bytes:(\d+)/.exec(await redis.client.info('stats'))?.[1]);
+    const steps = async (): Promise<number> =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.client.info('commandstats'))?.[1]);
+    const [bytesBefore, stepsBefore] = [await sent(), await steps()];
+    const listed = await book.list('tools');
+    expect(new Set(listed.map(({ id }) => id)).size).toBe(150);
+    expect((await sent()) - bytesBefore).toBeLessThan(150 * 6_000);
+    // About fifteen heads of 4 KiB fill a page.
+    expect((await steps()) - stepsBefore).toBeGreaterThan(8);
+  });
+
   test('keeps all keys of a route in one slot', async () => {
-    const book = new SharedApprovals({ connection, sealing });
+    const book = approvalsAt(connection);
     await book.ask(asked('a'));
     const keys = await redis.client.keys('*');
     expect(keys.length).toBeGreaterThan(3);

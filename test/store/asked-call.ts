@@ -1,6 +1,7 @@
 import type { AskedCall } from '../../src/model/approval-book.ts';
 
-let made = 0;
+// Of one length: a store orders ids of the same millisecond as texts.
+let made = 1_000;
 
 /** A call that asks for an approval, with an id of its own. */
 export function asked(digest: string, more: Partial<AskedCall> & { validMs?: number; route?: string } = {}): AskedCall {

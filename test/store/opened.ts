@@ -5,8 +5,11 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { SharedStore } from '../../src/model/config.ts';
 import type { Revocation } from '../../src/model/revocation.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../src/model/shared.ts';
+import type { ApprovalBounds } from '../../src/model/approval-book.ts';
+import { SharedApprovals } from '../../src/store/approvals.ts';
 import { connectStore, type LogStore, type StoreConnection } from '../../src/store/connection.ts';
 import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { createReplayMemory } from '../../src/store/replay.ts';
 import { RevocationStore } from '../../src/store/revocation-store.ts';
 import type { RevocationListener } from '../../src/store/revoked-tokens.ts';
 import { createSealing } from '../../src/store/sealing.ts';
@@ -149,7 +152,12 @@ export async function frontDoorAt(url: string, clock: Clock = Date.now): Promise
 }
 
 /** A replica's part of the revocations that are shared, and those that it knows, by their subject. */
-export function revocationsAt(connection: StoreConnection) {
+export function revocationsAt(
+  connection: StoreConnection,
+  onCorrupt = (place: string): void => {
+    throw new Error(place);
+  },
+) {
   const known = new Map<string, Revocation>();
   const store = new RevocationStore({
     connection,
@@ -161,9 +169,7 @@ export function revocationsAt(connection: StoreConnection) {
     },
     onComplete() {},
     known: () => known.values(),
-    onCorrupt(place) {
-      throw new Error(place);
-    },
+    onCorrupt,
   });
   opened.push(() => store.close());
   return { store, known };
@@ -173,4 +179,14 @@ export function revocationsAt(connection: StoreConnection) {
 export function revocationOf(subject: string): Revocation {
   const arrivedAt = Math.floor(Date.now() / 1000);
   return { issuer: 'https://as', subject, at: arrivedAt, arrivedAt };
+}
+
+/** The book of one replica. `corrupt` gets the places at which a foreign value was found. */
+export function approvalsAt(
+  connection: StoreConnection,
+  { bounds, clock = Date.now, corrupt = [] }: { bounds?: ApprovalBounds; clock?: Clock; corrupt?: string[] } = {},
+): SharedApprovals {
+  const onCorrupt = (place: string): void => void corrupt.push(place);
+  const spent = createReplayMemory(clock);
+  return new SharedApprovals({ connection, sealing, clock, spent, onCorrupt, ...(bounds && { bounds }) });
 }

@@ -118,8 +118,9 @@ export async function startDocumentedServer(fixture: Fixture): Promise<Documente
     const expected = fixture.introspection?.client;
     if (expected === undefined) return false;
     if (expected.method === 'client_secret_basic') {
-      const pair = [expected.id, expected.secret].map((part) => new URLSearchParams({ _: part }).toString().slice(2));
-      return authorization === `Basic ${Buffer.from(pair.join(':')).toString('base64')}`;
+      const pair = Buffer.from(authorization?.replace(/^Basic /, '') ?? '', 'base64').toString();
+      const [id, secret] = pair.split(':').map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
+      return id === expected.id && secret === expected.secret;
     }
     const { id, keyId, audience } = expected;
     const { protectedHeader } = await jwtVerify(form.get('client_assertion') ?? '', createPublicKey(clientKey), {

@@ -152,7 +152,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
       // The gateway starts after it.
       revocations: { isReady: () => true, revokes: (token) => gateway.kept?.check.revokes(token) === true },
     }),
-    log() {},
+    log: (level, msg, fields = {}) => void observed.push(['log', level, msg, ...Object.values(fields)].join(' ')),
     onBug(error) {
       observed.push(`bug ${error instanceof Error ? error.stack : String(error)}`);
     },
@@ -194,5 +194,7 @@ export function observerInto(observed: string[]): FrontDoorObserver {
     consent: (result) => void observed.push(`consent ${result}`),
     token: (grant, result, { why = '' }) => void observed.push(`token ${grant} ${result} ${why}`.trim()),
     registration: (result) => void observed.push(`registration ${result}`),
+    grantEnded: (why, { client_id: client, subject, first_used: used }) =>
+      void observed.push(`grant ended ${why} ${client} ${subject} ${used}`),
   };
 }

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { JWTVerifyGetKey } from 'jose';
+import type { IssuerKeys } from '../../src/pipeline/authenticate/jwt.ts';
 import { KeySource } from '../../src/pipeline/authenticate/keys.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/model/authorization-server.ts';
 import { createKey } from '../support/issuer.ts';
@@ -11,6 +13,11 @@ export const one = (await createKey('k1', 'ES256')).publicJwk;
 export const two = (await createKey('k2', 'ES256')).publicJwk;
 /** The error while the authorization server is unavailable. */
 export const away = { reason: 'authorization_server.unavailable' };
+
+/** Keys that never change. */
+export function fixedKeys(find: JWTVerifyGetKey): IssuerKeys {
+  return { find, renew: () => Promise.resolve(false) };
+}
 
 /** Settings of the key source. */
 interface Settings {

@@ -39,6 +39,7 @@ export interface OperatorAnswer {
 /** Requests for approvals, for the operator. Never rejects. */
 export interface OperatorApprovals {
   list(): Promise<OperatorAnswer>;
+  find(id: string): Promise<OperatorAnswer>;
   waiting(): Promise<WaitingApprovals>;
   /** Answers with the object of the request. */
   decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
@@ -97,6 +98,10 @@ const questions = {
   }),
   approvals: question({
     answer: async ({ approvals }) => (await approvals()?.list()) ?? noApprovals,
+    join: ofOneBook,
+  }),
+  approval: question({
+    answer: async ({ approvals }, id: string) => (await approvals()?.find(id)) ?? noApprovals,
     join: ofOneBook,
   }),
   waiting: question({

@@ -3,18 +3,22 @@ import { createIntrospector } from '../../pipeline/authenticate/introspection.ts
 import { KeySource, publishedKeys } from '../../pipeline/authenticate/keys.ts';
 import { OtherIssuer } from '../../authorization-server/discovery.ts';
 import { createServerClient } from '../../authorization-server/client.ts';
-import { keyAlgorithms } from '../../authorization-server/key-algorithms.ts';
+import { keyAlgorithms, type PublicKey } from '../../authorization-server/key-algorithms.ts';
 import { GATEWAY_SECRET_VARIABLE } from '../../config/front-door.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerClient,
+  type ClientCredentials,
   prefixedScopes,
 } from '../../model/authorization-server.ts';
+import { ownMember } from '../../lib/json/own-member.ts';
 import type { Config } from '../../model/config.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
 import { Denial } from '../../model/denial.ts';
 import { providerOf } from '../../model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../model/route.ts';
-import { type Finding, type Findings, findingsOn } from './finding.ts';
+import { remedyForSecret } from './client-auth.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 
@@ -31,7 +35,7 @@ export async function examineServer(server: AuthorizationServer, config: Config)
         : [guarded(on, server, () => examineKeys(on, client, server.jwt?.algorithms ?? []))]),
       ...(server.introspection === undefined
         ? []
-        : [guarded(on, server, () => examineIntrospection(on, client, config))]),
+        : [guarded(on, server, async () => [await examineIntrospection(on, client, config)])]),
     ];
     return withoutRepetition((await Promise.all(found)).flat());
   } finally {
@@ -48,10 +52,10 @@ function withoutRepetition(findings: readonly Finding[]): readonly Finding[] {
 async function guarded(
   on: Findings,
   { name }: AuthorizationServer,
-  examine: () => Promise<Finding>,
+  examine: () => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   try {
-    return [await examine()];
+    return await examine();
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     const remedy = 'requests that need it get 503: check that the server is up, and its settings here';
@@ -81,7 +85,7 @@ async function examineMetadata(
     const remedy =
       error.cause instanceof OtherIssuer && typeof error.cause.issuer === 'string'
         ? remedyForIssuer(error.cause.issuer, client.server)
-        : 'check that it is up, and reachable from here (else set backchannel)';
+        : remedyForReason(error.detail, 'check that it is up, and reachable from here (else set backchannel)');
     return [on.fail(withoutName(error.detail, client.server.name), remedy)];
   }
 }
@@ -195,8 +199,18 @@ async function examineKeys(
   on: Findings,
   client: AuthorizationServerClient,
   accepted: readonly string[],
-): Promise<Finding> {
-  const { keys } = (await publishedKeys(client)).set.jwks();
+): Promise<readonly Finding[]> {
+  const { set, flawed } = await publishedKeys(client);
+  const shown = flawed.map(
+    ({ kid, flaw }) => `${kid === undefined ? 'one of its keys' : `its key ${describeValue(kid)}`} ${flaw}`,
+  );
+  const unused = shown.map((text) =>
+    on.warn(`${text}: the gateway does not use it`, 'replace the key there: it is unsafe'),
+  );
+  return [...unused, examineAlgorithms(on, set.jwks().keys, accepted)];
+}
+
+function examineAlgorithms(on: Findings, keys: readonly PublicKey[], accepted: readonly string[]): Finding {
   const named = [...new Set(keys.flatMap((key) => (key.alg === undefined ? [] : keyAlgorithms(key))))];
   const usable = new Set(keys.flatMap(keyAlgorithms));
   const published = [...usable].join(', ') || 'nothing';
@@ -215,11 +229,61 @@ async function examineIntrospection(on: Findings, client: AuthorizationServerCli
   if (isSecretUnknown(client.server, config)) {
     return on.ok('introspection is not examined: without session_key, only the processes of serve know its secret');
   }
-  const introspector = createIntrospector(client, new KeySource(client, Date.now), config.scopeHierarchy, Date.now);
-  const madeUp = `${client.server.introspection?.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
-  if ((await introspector.afresh(madeUp)) === undefined)
-    return on.ok('introspection accepts the credentials of the gateway');
-  return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+  const { introspection } = client.server;
+  if (introspection === undefined) throw new TypeError(`${client.server.name} has no introspection`);
+  const madeUp = `${introspection.prefix ?? ''}${randomBytes(24).toString('base64url')}`;
+  const { watched, refusal } = watchRefusals(client);
+  const introspector = createIntrospector(watched, new KeySource(client, Date.now), config.scopeHierarchy, Date.now);
+  try {
+    if ((await introspector.afresh(madeUp)) !== undefined) {
+      return on.fail('its introspection calls a made-up token active', 'it would let every token in: repair it there');
+    }
+  } catch (error) {
+    const refused = refusal();
+    if (refused === undefined) throw error;
+    return await refusedCredentials(on, introspection.credentials, refused);
+  }
+  return on.ok(
+    'introspection accepts the credentials of the gateway ' +
+      '(with --token - doctor sees whether it shows the gateway the tokens of other clients, and their aud)',
+  );
+}
+
+interface RefusedClient {
+  readonly endpoint: string;
+  readonly status: number;
+}
+
+/** A client whose introspection is watched for an answer that refuses the gateway itself, RFC 7662 §2.3. */
+function watchRefusals(client: AuthorizationServerClient): {
+  readonly watched: AuthorizationServerClient;
+  readonly refusal: () => RefusedClient | undefined;
+} {
+  let refused: RefusedClient | undefined;
+  const watched: AuthorizationServerClient = {
+    ...client,
+    async post(operation, endpoint, ...rest) {
+      const answer = await client.post(operation, endpoint, ...rest);
+      const { status, body } = answer;
+      if (status === 401 || ownMember(body, 'error') === 'invalid_client') refused = { endpoint, status };
+      return answer;
+    },
+  };
+  return { watched, refusal: () => refused };
+}
+
+async function refusedCredentials(
+  on: Findings,
+  credentials: ClientCredentials,
+  { endpoint, status }: RefusedClient,
+): Promise<Finding> {
+  const text = `introspection answered ${status}: it refuses the credentials of ${credentials.clientId}`;
+  if (credentials.clientAuth === 'private_key_jwt') {
+    return on.fail(text, 'check introspection.client_id, and that its key is registered there');
+  }
+  const form = new URLSearchParams({ token: randomBytes(24).toString('base64url') });
+  const isAccepted = (answered: number, error: unknown): boolean => answered === 200 && error === undefined;
+  return on.fail(text, await remedyForSecret(credentials, { endpoint, form, isAccepted }));
 }
 
 /** Whether the secret of the gateway at the front door is random: a process that `serve` did not start has another. */

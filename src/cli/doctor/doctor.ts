@@ -14,7 +14,8 @@ import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
-import { fetchText, type Finding, type Findings, findingsOn } from './finding.ts';
+import { examineExchanges } from './exchange.ts';
+import { fetchText, type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
@@ -91,6 +92,7 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
   shared: ({ config }) => examineStore(config),
   decision_points: ({ config }) => examineDecisionPoints(config),
   upstream: ({ servers }) => Promise.all(servers.routes.map(examineUpstream)),
+  exchange: ({ servers }) => examineExchanges(servers),
   lock: ({ servers }) => examineLocks(servers),
   token: async ({ token, config, now }) =>
     token === undefined ? [] : examineToken(token.value, token.route, config, now),
@@ -236,7 +238,10 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
     if (!(error instanceof McpServerFault)) throw error;
     const text = `${url} ${error.kind === 'unreachable' ? `cannot be reached (${error.message})` : error.message}`;
     if (error.kind === 'unreachable')
-      return on.fail(text, 'start it, and check that upstream.url holds from this machine');
+      return on.fail(
+        text,
+        remedyForReason(error.message, 'start it, and check that upstream.url holds from this machine'),
+      );
     if (error.kind === 'other') return on.fail(text, 'set upstream.url to the URL of its MCP endpoint');
     if (upstream.token.kind !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token.kind})`);
     return on.fail(text, 'disable its own authorization, or set upstream.token');
@@ -249,8 +254,9 @@ async function examineHttp(on: Findings, url: string): Promise<Finding> {
     if (status < 500) return on.ok(`${url} answers (${status} to HEAD)`);
     return on.warn(`${url} answered ${status} to HEAD`, 'look at its log');
   } catch (error) {
-    const text = `${url} cannot be reached (${reasonOf(error)})`;
-    return on.fail(text, 'start it, and check that upstream.url holds from this machine');
+    const reason = reasonOf(error);
+    const remedy = remedyForReason(reason, 'start it, and check that upstream.url holds from this machine');
+    return on.fail(`${url} cannot be reached (${reason})`, remedy);
   }
 }
 

@@ -1,6 +1,6 @@
 /** @module What the examinations of `doctor` share: their findings, and a request to a server. */
 
-import { boundedBody } from '../../lib/http/bodies.ts';
+import { boundedAnswer } from '../../lib/http/bodies.ts';
 import { ownMember } from '../../lib/json/own-member.ts';
 import { parsedJson } from '../../lib/json/parsed.ts';
 
@@ -68,5 +68,13 @@ export async function fetchText(
     ...(json !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }),
   });
   const { status, headers } = response;
-  return { status, headers, text: await boundedBody(response, MAX_BYTES).text() };
+  return { status, headers, text: await (await boundedAnswer(response, MAX_BYTES)).text() };
+}
+
+/** The remedy where a request to an https URL failed for this reason; `otherwise` if the server does speak TLS. */
+export function remedyForReason(reason: string, otherwise: string): string {
+  if (!/ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|wrong version number/.test(reason)) {
+    return otherwise;
+  }
+  return 'it answers plain HTTP there: write http://, or let it speak TLS';
 }

@@ -11,7 +11,8 @@ import { reasonOf } from '../../lib/wording.ts';
 import type { Config } from '../../model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../model/front-door.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { fetchText, type Finding, findingsOn } from './finding.ts';
+import { remedyForSecret } from './client-auth.ts';
+import { fetchText, type Finding, findingsOn, remedyForReason } from './finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.
@@ -96,27 +97,39 @@ async function examineFolder(file: string): Promise<Finding> {
   }
 }
 
+const undiscovered = 'check issuer, and that it is reachable from here (else set backchannel)';
+
 async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor): Promise<readonly Finding[]> {
   const on = findingsOn(`front_door.identity_providers.${provider.name}`);
   const redirectUri = `${issuer}/callback/${provider.name}`;
   const client = createProviderClient(provider, redirectUri, Date.now);
   try {
-    const answer = await client.tryCredentials();
-    const callback = await examineRedirectUri(client);
-    if (answer === 'invalid_grant') {
-      return [on.ok(`it is discovered, and accepts the credentials of ${provider.credentials.clientId}`), callback];
-    }
-    const text = `it answered ${answer} to a made-up code for ${provider.credentials.clientId}`;
-    const remedy = 'check client_id, client_auth and the secret or key: without them people cannot sign in';
-    return [
-      /client/.test(answer) ? on.fail(text, remedy) : on.warn(text, 'sign in once, and read its answer in the log'),
-      callback,
-    ];
+    const tried = await client.tryCredentials();
+    return [await findingOnCredentials(provider, tried), await examineRedirectUri(client)];
   } catch (error) {
-    const text = `${provider.issuer} cannot be discovered (${reasonOf(error)})`;
+    const reason = reasonOf(error);
+    const text = `${provider.issuer} cannot be discovered (${reason})`;
     const callback = on.ok(`register the redirect URI ${redirectUri} there`);
-    return [on.fail(text, 'check issuer, and that it is reachable from here (else set backchannel)'), callback];
+    return [on.fail(text, remedyForReason(reason, undiscovered)), callback];
   }
+}
+
+type Tried = Awaited<ReturnType<ProviderClient['tryCredentials']>>;
+
+async function findingOnCredentials(
+  { name, credentials }: IdentityProvider,
+  { error, tokenEndpoint, form }: Tried,
+): Promise<Finding> {
+  const on = findingsOn(`front_door.identity_providers.${name}`);
+  const { clientId, clientAuth } = credentials;
+  if (error === 'invalid_grant') return on.ok(`it is discovered, and accepts the credentials of ${clientId}`);
+  const text = `it answered ${error} to a made-up code for ${clientId}`;
+  if (!error.includes('client')) return on.warn(text, 'sign in once, and read its answer in the log');
+  if (error === 'invalid_client' && (clientAuth === 'client_secret_basic' || clientAuth === 'client_secret_post')) {
+    const isAccepted = (_status: number, answer: unknown): boolean => answer === 'invalid_grant';
+    return on.fail(text, await remedyForSecret(credentials, { endpoint: tokenEndpoint, form, isAccepted }));
+  }
+  return on.fail(text, 'check client_id, client_auth and the secret or key: without them people cannot sign in');
 }
 
 async function examineAssertions(settings: AssertionIssuer): Promise<readonly Finding[]> {
@@ -125,8 +138,8 @@ async function examineAssertions(settings: AssertionIssuer): Promise<readonly Fi
     await discoverKeys(settings);
     return [on.ok(`the metadata of ${settings.issuer} name its keys`)];
   } catch (error) {
-    const text = `${settings.issuer} cannot be discovered (${reasonOf(error)})`;
-    return [on.fail(text, 'check issuer, and that it is reachable from here (else set backchannel)')];
+    const reason = reasonOf(error);
+    return [on.fail(`${settings.issuer} cannot be discovered (${reason})`, remedyForReason(reason, undiscovered))];
   }
 }
 

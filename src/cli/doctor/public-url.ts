@@ -6,7 +6,7 @@ import type { Config } from '../../model/config.ts';
 import type { Route } from '../../model/route.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 import { metadataDocuments, metadataUrl } from '../../pipeline/respond/resource-metadata.ts';
-import { fetchText, type TextAnswer, type Finding, type Findings, findingsOn } from './finding.ts';
+import { fetchText, type TextAnswer, type Finding, type Findings, findingsOn, remedyForReason } from './finding.ts';
 
 const proxyRemedy = 'let the proxy in front of the gateway pass this path on, with all headers of the answer';
 const reloadRemedy = 'reload or restart the gateway with this file';
@@ -23,14 +23,22 @@ export async function examinePublicUrl(config: Config): Promise<readonly Finding
   } catch (error) {
     return [unreachable(on, url, reasonOf(error), config)];
   }
-  return (await Promise.all(resources.map((route) => examineResource(route, config)))).flat();
+  const found = await Promise.all(resources.map((route) => examineResource(route, config)));
+  return [...examineName(on, config), ...found.flat()];
+}
+
+/** Clients compare the resource with the URL that their user entered, RFC 9728 §3.3. */
+function examineName(on: Findings, { publicUrl }: Config): readonly Finding[] {
+  if (new URL(publicUrl).hostname !== 'localhost') return [];
+  const text = `${publicUrl} is another resource than http://127.0.0.1, for clients that were given that`;
+  return [on.warn(text, `give every client a URL that begins ${publicUrl}`)];
 }
 
 function unreachable(on: Findings, url: string, reason: string, config: Config): Finding {
   const text = `${url} cannot be reached (${reason})`;
   if (reason === 'ECONNREFUSED') return on.warn(text, 'start the gateway (`sallyport serve`), then run doctor again');
   const remedy = 'set public_url to the URL that clients use; check its name, certificate and firewall';
-  return on.fail(text, remedyForOther(config) ?? remedy);
+  return on.fail(text, remedyForReason(reason, remedyForOther(config) ?? remedy));
 }
 
 /** The remedy for an answer that is not the gateway's; undefined where a proxy may stand in front of it. */
@@ -53,12 +61,27 @@ async function examineResource(route: Route, config: Config): Promise<readonly F
   const url = metadataUrl(route, config.publicUrl) ?? '';
   try {
     return [
+      ...examineAudience(on, route, config),
       examineMetadata(on, url, await fetchText(url), config),
       examineChallenge(on, url, route, await fetchText(config.publicUrl + route.path), config),
     ];
   } catch (error) {
     return [unreachable(on, url, reasonOf(error), config)];
   }
+}
+
+/** MCP clients ask for a token for the resource (RFC 8707). Servers that know `resource` write it into `aud`. */
+function examineAudience(
+  on: Findings,
+  { audiences, path, protocol }: Route,
+  { publicUrl }: Config,
+): readonly Finding[] {
+  const resource = publicUrl + path;
+  if (protocol !== 'mcp' || audiences.includes(resource)) return [];
+  const text = `its audience is ${audiences.join(', ')}, and MCP clients ask for tokens for ${resource}`;
+  return [
+    on.warn(text, `unless the server writes that audience whatever clients ask for, add ${resource} to audience`),
+  ];
 }
 
 function expectedMetadata(url: string, config: Config): string {

@@ -1,3 +1,4 @@
+import type { McpServer } from '../../mcp/client/ask-server.ts';
 import { keyAlgorithms, type PublicKey } from '../../authorization-server/key-algorithms.ts';
 import { signatureAlgorithms } from '../../config/schema.ts';
 import type { AuthorizationServer, ServerMetadata } from '../../model/authorization-server.ts';
@@ -8,7 +9,9 @@ import type { ToolsPolicy } from './tools-policy.ts';
 /** The facts that a first configuration is made from; without any of them, from the templates alone. */
 export interface Known {
   /** The URL of the MCP server, and the policy for its tools. */
-  readonly upstream: { readonly url: string; readonly policy: ToolsPolicy } | undefined;
+  readonly upstream:
+    | ({ readonly url: string; readonly policy: ToolsPolicy } & Pick<McpServer, 'capableOnly' | 'others'>)
+    | undefined;
   readonly server: Discovered | undefined;
   readonly opaque: boolean;
 }
@@ -89,7 +92,7 @@ const enabled = `\
     # CHANGE: a client that you register there. As that client, the gateway asks about each token (RFC 7662).
     introspection:
       client_id: gateway
-      client_secret: \${env:GATEWAY_CLIENT_SECRET:-CHANGE}
+      client_secret: \${env:GATEWAY_CLIENT_SECRET}
 `;
 
 /** @throws {TypeError} unless `from` stands in the template once. */

@@ -8,7 +8,7 @@ import { shellWord as word } from '../../lib/wording.ts';
 import { Denial } from '../../model/denial.ts';
 import type { OptionsOf } from '../options.ts';
 import { type ExitCode, Failure, print, reportProblems, UsageError } from '../terminal.ts';
-import { toolsPolicy } from './tools-policy.ts';
+import { escaped, toolsPolicy } from './tools-policy.ts';
 
 /**
  * `sallyport init`: writes a first configuration. It asks no questions. It uses the network only for `--upstream` and
@@ -58,8 +58,8 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { listTools, McpServerFault } = await import('../../mcp/client/ask-server.ts');
   try {
-    const { tools } = await listTools(url);
-    return { url, policy: toolsPolicy(tools) };
+    const { tools, capableOnly, others } = await listTools(url);
+    return { url, policy: toolsPolicy(tools), capableOnly, others };
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
     throw new Failure(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
@@ -69,7 +69,7 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
 const remedy = {
   unreachable: (why: string) => `cannot be reached (${why}): start the MCP server, or write its URL as it is from here`,
   unauthorized: (why: string) => `${why}: the gateway will authorize callers, so disable its own authorization`,
-  other: (why: string) => `${why}: write the URL of its MCP endpoint`,
+  other: (why: string) => (/: add this host /.test(why) ? why : `${why}: write the URL of its MCP endpoint`),
 };
 
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {
@@ -139,6 +139,17 @@ function findings({ upstream, server, opaque }: Known): string {
     lines.push(`policies/tools.yaml lists ${counts.reading} ${tools} for read, ${counts.other} for read and write.`);
     if (omitted.length > 0)
       lines.push(`It omits these names, so that the gateway refuses them: ${omitted.join(', ')}.`);
+    const { capableOnly, others } = upstream;
+    if (capableOnly.length > 0) {
+      const names = capableOnly.map(escaped).join(', ');
+      lines.push(`The server shows these only to clients with roots, sampling or elicitation: ${names}.`);
+    }
+    if (others.length > 0) {
+      const keys = others.map((each) => (each === 'completions' ? 'methods' : each));
+      lines.push(
+        `It also offers ${others.join(', ')}. The gateway refuses them: to allow some, add ${keys.join(', ')}.`,
+      );
+    }
   }
   if (server !== undefined) {
     const missing = ['read', 'write'].filter((scope) => server.scopes?.includes(scope) === false);
@@ -152,7 +163,8 @@ function findings({ upstream, server, opaque }: Known): string {
       );
     }
   }
-  if (opaque) lines.push('Register a client for the gateway there, and set its secret in GATEWAY_CLIENT_SECRET.');
+  if (opaque || server?.algorithms.length === 0)
+    lines.push('Register a client for the gateway there, and set its secret in GATEWAY_CLIENT_SECRET.');
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 

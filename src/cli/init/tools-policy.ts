@@ -1,3 +1,4 @@
+import { isAccepted } from '../../config/policies.ts';
 import { jsonEscapes } from '../../lib/wording.ts';
 import type { Tool } from '../../mcp/client/ask-server.ts';
 
@@ -40,10 +41,30 @@ const secretWords: ReadonlySet<string> = new Set([
   'vault',
 ]);
 
+/** Words of names that suggest that the caller chooses what is done, so that `readOnlyHint` says little. */
+const commandWords: ReadonlySet<string> = new Set([
+  'aggregate',
+  'query',
+  'execute',
+  'exec',
+  'run',
+  'eval',
+  'evaluate',
+  'sql',
+  'cypher',
+  'graphql',
+  'command',
+  'cmd',
+  'script',
+  'shell',
+  'bash',
+  'code',
+]);
+
 /**
  * The policy that lists `tools`. Those that only read, as the server says, need {@link scopes}.base, unless their name
- * suggests secrets; the others need {@link scopes}.more too. The server chose the names, so that each is quoted or
- * omitted.
+ * suggests secrets or commands; the others need {@link scopes}.more too. The server chose the names, so that each is
+ * quoted or omitted.
  */
 export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const readOnly = new Map<string, boolean>();
@@ -51,7 +72,7 @@ export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   for (const tool of tools) readOnly.set(tool.name, tool.readOnly && readOnly.get(tool.name) !== false);
   const names = [...readOnly.keys()];
   const listed = names.filter(isListable).slice(0, MAX_TOOLS);
-  const isReading = (name: string): boolean => readOnly.get(name) === true && !suggestsSecrets(name);
+  const isReading = (name: string): boolean => readOnly.get(name) === true && !suggestsMore(name);
   const reading = listed.filter(isReading);
   const other = listed.filter((name) => !isReading(name));
   return {
@@ -63,13 +84,14 @@ export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
 }
 
 function isListable(name: string): boolean {
-  return name.length <= MAX_NAME && !name.includes('*') && listable.test(name);
+  return name.length <= MAX_NAME && !name.includes('*') && listable.test(name) && isAccepted({ tools: { [name]: {} } });
 }
 
 /** Looks at each word of a name: `get-env`, `getApiKey`, `READ_SECRET_2`. */
-function suggestsSecrets(name: string): boolean {
+function suggestsMore(name: string): boolean {
   const words = name.replaceAll(/(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, ' ').split(/[^\p{L}]+/u);
-  return words.some((word) => secretWords.has(word.toLowerCase().replace(/s$/, '')));
+  const singular = words.map((word) => word.toLowerCase().replace(/s$/, ''));
+  return singular.some((word) => secretWords.has(word) || commandWords.has(word));
 }
 
 function policyOf(reading: readonly string[], other: readonly string[]): string {
@@ -81,7 +103,7 @@ function policyOf(reading: readonly string[], other: readonly string[]): string 
     ...reading.map((name) => `  ${key(name)}: {}`),
     ...(other.length === 0
       ? []
-      : [`  # All others also need \`${more}\`: they may write, or their names suggest secrets.`]),
+      : [`  # All others also need \`${more}\`: they may write, or their names suggest secrets or commands.`]),
     ...other.map((name) => `  ${key(name)}: { scope: ${more} }`),
   ];
   return `# yaml-language-server: $schema=../schema/policy.schema.json

@@ -1,4 +1,5 @@
 import { type Readable, Transform } from 'node:stream';
+import { Gatherer } from '../gatherer.ts';
 
 /** Bodies up to this size are forwarded without yielding. */
 const AT_ONCE_BYTES = 64 * 1024;
@@ -28,27 +29,27 @@ export function drain(body: Readable): void {
 
 /** All bytes of a body, which stays open. @throws what `tooLong` makes, as soon as there are more than `maxBytes`. */
 export async function boundedBytes(body: Readable, maxBytes: number, tooLong: () => Error): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > maxBytes) throw tooLong();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  return gathered(body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>, maxBytes, tooLong);
 }
 
-/** The answer, whose body ends with an error as soon as it has more than `maxBytes`, also where it is compressed. */
-export function boundedBody(answer: Response, maxBytes: number): Response {
+/**
+ * The answer with a body that was read to its end.
+ *
+ * @throws {Error} for a body of more than `maxBytes`, also where it is compressed.
+ */
+export async function boundedAnswer(answer: Response, maxBytes: number): Promise<Response> {
   if (answer.body === null) return answer;
-  let bytes = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes <= maxBytes) controller.enqueue(chunk);
-      else controller.error(new Error(`answered with more than ${maxBytes} bytes`));
-    },
-  });
+  const tooLong = (): Error => new Error(`answered with more than ${maxBytes} bytes`);
   const { status, statusText, headers } = answer;
-  return new Response(answer.body.pipeThrough(counted), { status, statusText, headers });
+  const body = new Uint8Array(await gathered(answer.body, maxBytes, tooLong));
+  return new Response(body, { status, statusText, headers });
+}
+
+async function gathered(pieces: AsyncIterable<Uint8Array>, maxBytes: number, tooLong: () => Error): Promise<Buffer> {
+  const gatherer = new Gatherer(maxBytes);
+  for await (const { buffer, byteOffset, byteLength } of pieces) {
+    if (gatherer.length + byteLength > maxBytes) throw tooLong();
+    gatherer.push(Buffer.from(buffer, byteOffset, byteLength));
+  }
+  return gatherer.take();
 }

@@ -1,12 +1,12 @@
-import { compatible } from '../look-alike.ts';
+import { withoutInvisible } from '../look-alike.ts';
 
 /**
  * RFC 3986 §3.3 `pchar` and `/`, without `;`: servlet containers cut `/admin;x` to `/admin` after the gateway matched
  * it.
  */
 const pathCharacters = /^\/[A-Za-z0-9\-._~!$&'()*+,=:@/%]*$/;
-/** A backslash, from its fullwidth form, is a separator to Windows. */
-const dotSegment = /[/\\]\.{1,2}(?:[/\\]|$)/;
+/** A backslash, from its fullwidth form, is a separator to Windows, which drops spaces; a plus may be a space. */
+const dotSegment = /[/\\][\s+]*\.{1,2}[\s+]*(?:[/\\]|$)/;
 const unreserved = /[A-Za-z0-9\-._~]/;
 
 /**
@@ -35,7 +35,7 @@ function encodingFlaw(path: string): string | undefined {
       return `percent-encoding of a delimiter or control, ${encoded}`;
     }
   }
-  return segmentFlaw(compatible(text));
+  return segmentFlaw(withoutInvisible(text));
 }
 
 /** A text with its percent-encoding decoded; undefined if that is broken, or not UTF-8. */

@@ -20,9 +20,9 @@ export function canonicalJson(value: unknown): string {
 }
 
 function canonicalNumber(source: string): string {
-  if (longExponent.test(source)) return source;
-  const exact = plainNumber(source);
   const rounded = String(Number(source));
+  if (rounded === source || longExponent.test(source)) return source;
+  const exact = plainNumber(source);
   return plainNumber(rounded) === exact ? rounded : exact;
 }
 

@@ -33,5 +33,23 @@ const foldedKey = remembered(folded);
  */
 export function hasCaseVariant(object: object, name: string): boolean {
   const wanted = foldedKey(name);
-  return Object.keys(object).some((key) => key !== name && foldedKey(key) === wanted);
+  const isVariant = ascii.test(wanted) ? foldsTo : (key: string) => foldedKey(key) === wanted;
+  return Object.keys(object).some((key) => key !== name && isVariant(key, wanted));
 }
+
+const ascii = /^[ -~]*$/;
+
+/** Whether a key folds to a text in ASCII. It folds no further than they agree: an upstream may send a million keys. */
+function foldsTo(key: string, wanted: string): boolean {
+  let at = 0;
+  for (const character of key) {
+    // Of i and a dot above, i is left.
+    if (character === DOT_ABOVE && wanted[at - 1] === 'i') continue;
+    const part = character < '\u0080' ? character.toLowerCase() : foldedKey(character);
+    if (!wanted.startsWith(part, at)) return false;
+    at += part.length;
+  }
+  return at === wanted.length;
+}
+
+const DOT_ABOVE = '\u0307';

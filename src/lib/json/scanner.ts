@@ -28,6 +28,10 @@ interface ScanLimits {
   readonly depth: number;
   /** Members of all objects together. */
   readonly members: number;
+  /** The length of a key, in UTF-16 code units. */
+  readonly keyLength: number;
+  /** The length of all keys with other characters than ASCII together, once they are folded. */
+  readonly foldedKeys: number;
 }
 
 const TAB = 0x09;
@@ -65,6 +69,7 @@ export function scanJson(text: string, limits: ScanLimits): void {
   /** The innermost open container. */
   let container: Set<string> | null | undefined;
   let members = 0;
+  let foldedLength = 0;
   let at = skipWhitespace(text, 0);
   let expectKey = false;
   /** Where the next `\u` stands. Strings before it cannot hold a lone surrogate, and most texts have none. */
@@ -77,7 +82,12 @@ export function scanJson(text: string, limits: ScanLimits): void {
       if (container === null || container === undefined)
         throw new JsonScanError('malformed', 'a key outside an object', at);
       if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
-      const key = foldedKey(text.slice(at, end));
+      if (end - at - 2 > limits.keyLength)
+        throw new JsonScanError('ambiguous', `a key of more than ${limits.keyLength} characters`, at);
+      const literal = text.slice(at, end);
+      const key = foldedKey(literal);
+      if (!plainKey.test(literal) && (foldedLength += key.length) > limits.foldedKeys)
+        throw new JsonScanError('ambiguous', `keys beyond ASCII of more than ${limits.foldedKeys} characters`, at);
       // A JavaScript server that copies members one by one would set the prototype: members of the value would then
       // read as members of the object, where no pointer of a policy has seen them.
       if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);

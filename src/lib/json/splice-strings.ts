@@ -73,6 +73,12 @@ export function withoutMembers(text: string, key: string, names: readonly string
   return `${text.slice(0, outer.value)}{${members.join(',')}}${text.slice(outer.end)}`;
 }
 
+/** The text of a member of the object that a JSON text is: the last one of that key; undefined without one. */
+export function memberText(text: string, key: string): string | undefined {
+  const found = membersIn(text, skipWhitespace(text, 0)).findLast((member) => member.key === key);
+  return found && text.slice(found.value, found.end);
+}
+
 /** A member of an object in a text: where it begins, where its value does, and where that ends. */
 interface TextMember {
   readonly key: string;

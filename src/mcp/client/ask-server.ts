@@ -4,13 +4,20 @@
  * @module
  */
 
-import { Client, type FetchLike, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import {
+  Client,
+  type ClientCapabilities,
+  type FetchLike,
+  ProtocolError,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client';
 import { reasonOf } from '../../lib/wording.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { ownMember } from '../../lib/json/own-member.ts';
+import { isObject, ownMember } from '../../lib/json/own-member.ts';
+import { parsedJson } from '../../lib/json/parsed.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
 import { type KnownList, listedKinds, lockedLists } from '../../model/mcp.ts';
-import type { DescribedDefinition } from '../../model/lock.ts';
+import { definitionKey, type DescribedDefinition } from '../../model/lock.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
@@ -49,6 +56,39 @@ interface ConnectedServer {
   readonly signal: AbortSignal;
 }
 
+/** What clients in use declare. Servers show some tools only to clients that can answer their requests. */
+const clientCapabilities: ClientCapabilities = {
+  roots: { listChanged: true },
+  sampling: {},
+  elicitation: { form: {}, url: {} },
+};
+
+interface BothAnswers<Answer> {
+  /** To a client with {@link clientCapabilities}. */
+  readonly capable: Answer;
+  /** To a client without any; undefined: the server refuses such a client. */
+  readonly plain: Answer | undefined;
+}
+
+/**
+ * Asks as a client with capabilities, then as one without.
+ *
+ * @throws {McpServerFault} if the first gets no answer.
+ */
+async function askTwice<Answer>(
+  url: string,
+  options: AskOptions,
+  ask: (server: ConnectedServer) => Promise<Answer>,
+): Promise<BothAnswers<Answer>> {
+  const capable = await askServer(url, options, ask, clientCapabilities);
+  try {
+    return { capable, plain: await askServer(url, options, ask, {}) };
+  } catch (error) {
+    if (error instanceof McpServerFault) return { capable, plain: undefined };
+    throw error;
+  }
+}
+
 /**
  * Connects, agrees on a revision, and asks. It follows no redirect, so that no other server gets the headers.
  *
@@ -58,14 +98,19 @@ async function askServer<Answer>(
   url: string,
   { timeoutMs, maxBytes, signal: given, headers = new Headers() }: AskOptions,
   ask: (server: ConnectedServer) => Promise<Answer>,
+  capabilities: ClientCapabilities,
 ): Promise<Answer> {
   const stop = new AbortController();
-  const observed: Observed = { status: undefined, location: undefined };
+  const observed: Observed = { status: undefined, location: undefined, words: undefined };
   const client = new Client(
     { name: 'sallyport', version: '1.0.0' },
     // `auto` asks for the stateless revision first, then for one with sessions.
     // The probe has a timeout of its own, which ignores the signal and would keep the process alive.
-    { versionNegotiation: { mode: 'auto', probe: { timeoutMs, maxRetries: 0 } }, listMaxPages: MAX_PAGES },
+    {
+      capabilities,
+      versionNegotiation: { mode: 'auto', probe: { timeoutMs, maxRetries: 0 } },
+      listMaxPages: MAX_PAGES,
+    },
   );
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: boundedFetch(stop, maxBytes, observed),
@@ -104,11 +149,20 @@ async function askServer<Answer>(
   }
 }
 
-function faultOf(error: unknown, { status, location }: Observed, stop: AbortSignal, headers: Headers): McpServerFault {
+function faultOf(
+  error: unknown,
+  { status, location, words }: Observed,
+  stop: AbortSignal,
+  headers: Headers,
+): McpServerFault {
   if (error instanceof McpServerFault) return error;
   if (status === undefined)
     return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
-  const answered = `answered ${status}`;
+  const answered = `answered ${status}${words === undefined ? '' : `, ${describeValue(words)}`}`;
+  // A server that guards against DNS rebinding refuses a host that it does not know, for every client.
+  if ((status === 403 || status === 421) && /\b(?:host|origin|rebinding)\b/i.test(words ?? '')) {
+    return new McpServerFault('other', `${answered}: add this host to its allowed hosts`, error);
+  }
   if (status === 401 || status === 403) {
     const why =
       [...headers].length === 0 ? 'it demands credentials of its own' : 'it refuses the credentials that it got';
@@ -118,6 +172,10 @@ function faultOf(error: unknown, { status, location }: Observed, stop: AbortSign
     return new McpServerFault('other', `${answered} with a redirect to ${describeValue(location)}`, error);
   }
   if (status >= 400) return new McpServerFault('other', `${answered}; many MCP servers listen at /mcp`, error);
+  if (error instanceof ProtocolError) {
+    const refusal = `the MCP error ${error.code}, ${describeValue(error.message)}`;
+    return new McpServerFault('other', `answered ${status} with ${refusal}`, error);
+  }
   const why = stop.aborted ? `: ${reasonOf(stop.reason)}` : '';
   return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
 }
@@ -126,6 +184,35 @@ interface Observed {
   status: number | undefined;
   /** Where a redirect points; undefined: it was none. */
   location: string | undefined;
+  /** What an answer that is an error says of itself. */
+  words: string | undefined;
+}
+
+/** At most this much of an error's body is read. */
+const MAX_ERROR_BYTES = 4096;
+
+/** The words of an error for people: a member of a JSON body, or a plain text in one line; undefined for none. */
+async function wordsOf(response: Response): Promise<string | undefined> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > MAX_ERROR_BYTES) break;
+  }
+  const found = errorWords(parsedJson(text));
+  if (found !== undefined) return found;
+  const isPlain = /^text\/plain\b/i.test(response.headers.get('content-type') ?? '');
+  const line = text.trim().split('\n', 1)[0]?.trim() ?? '';
+  return isPlain && line !== '' ? line : undefined;
+}
+
+/** JSON-RPC, RFC 9457, RFC 6749 §5.2 and what frameworks write. */
+function errorWords(body: unknown): string | undefined {
+  if (typeof body === 'string' && body !== '') return body;
+  const { error, message, detail, error_description: description, title } = isObject(body) ? body : {};
+  const inner = isObject(error) ? error['message'] : undefined;
+  const texts = [inner, description, message, detail, title, error];
+  return texts.find((each): each is string => typeof each === 'string' && each !== '');
 }
 
 /**
@@ -160,6 +247,9 @@ function boundedFetch(stop: AbortController, maxBytes: number, observed: Observe
     // It could lead to a server that the operator did not name, and the client would follow it.
     if (observed.location !== undefined) stop.abort(new Error('answered with a redirect'));
     if (response.body === null) return response;
+    if (init?.method === 'POST' && response.status >= 400) {
+      observed.words = await wordsOf(response.clone()).catch(() => undefined);
+    }
     const { status, statusText, headers } = response;
     return new Response(response.body.pipeThrough(count()), { status, statusText, headers });
   };
@@ -180,7 +270,7 @@ export async function listDefinitions(
   url: string,
   options: Partial<AskOptions> = {},
 ): Promise<readonly DescribedDefinition[]> {
-  return askServer(url, { ...askLimits, ...options }, async ({ client, signal }) => {
+  const { capable, plain } = await askTwice(url, { ...askLimits, ...options }, async ({ client, signal }) => {
     const found: DescribedDefinition[] = [];
     const instructions = client.getInstructions();
     if (instructions !== undefined)
@@ -200,6 +290,15 @@ export async function listDefinitions(
     }
     return found;
   });
+  if (plain === undefined) return capable;
+  const shown = new Set(plain.map(definitionKey));
+  const known = new Set(capable.map(definitionKey));
+  return [
+    ...Array.from(capable, (each) =>
+      shown.has(definitionKey(each)) ? each : { ...each, needsCapabilities: true as const },
+    ),
+    ...plain.filter((each) => !known.has(definitionKey(each))),
+  ];
 }
 
 async function* pagesOf(
@@ -231,7 +330,12 @@ export interface Tool {
 export interface McpServer {
   /** The agreed revision of the protocol, such as `2026-07-28`. */
   readonly revision: string;
+  /** Those that a client with the capabilities of clients in use gets, and those that one without gets. */
   readonly tools: readonly Tool[];
+  /** The names of tools that only a client with capabilities gets. */
+  readonly capableOnly: readonly string[];
+  /** What it has besides tools. */
+  readonly others: readonly ('resources' | 'prompts' | 'completions')[];
 }
 
 /**
@@ -240,15 +344,21 @@ export interface McpServer {
  * @throws {McpServerFault}
  */
 export async function listTools(url: string, options: AskOptions = askLimits): Promise<McpServer> {
-  return askServer(url, options, async ({ client, revision, signal }) => {
+  const { capable, plain = capable } = await askTwice(url, options, async ({ client, revision, signal }) => {
     // A server without the capability has no tools, and may refuse the question.
-    const { tools } =
-      client.getServerCapabilities()?.tools === undefined
-        ? { tools: [] }
-        : await client.listTools(undefined, { signal });
+    const capabilities = client.getServerCapabilities() ?? {};
+    const { tools } = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, { signal });
     return {
       revision,
       tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
+      others: (['resources', 'prompts', 'completions'] as const).filter((each) => capabilities[each] !== undefined),
     };
   });
+  const shown = new Set(plain.tools.map(({ name }) => name));
+  const known = new Set(capable.tools.map(({ name }) => name));
+  return {
+    ...capable,
+    tools: [...capable.tools, ...plain.tools.filter(({ name }) => !known.has(name))],
+    capableOnly: [...known].filter((name) => !shown.has(name)),
+  };
 }

@@ -6,7 +6,7 @@ export interface ClientQuirks {
   readonly title: string;
   /** The redirect URIs that it uses, as patterns of `front_door.clients.registration.redirect_uris`. */
   readonly redirectUris: readonly string[];
-  /** The URL of its client metadata document; undefined: it has none. */
+  /** The URL of its client metadata document, or a pattern of `metadata_documents`; undefined: it has none. */
   readonly metadataDocument?: string;
   /** The resource metadata that it reads first: those that the challenge names, or those at the root of the origin. */
   readonly resourceMetadata: 'challenge' | 'root';
@@ -106,12 +106,14 @@ export const clients = {
     ...standard,
     title: 'ChatGPT',
     redirectUris: ['https://chatgpt.com/connector/oauth/*', 'https://chatgpt.com/connector_platform_oauth_redirect'],
-    metadataDocument: 'https://chatgpt.com/oauth/client.json',
+    metadataDocument: 'https://chatgpt.com/oauth/*/client.json',
     resource: 'origin',
     stepUp: 'unknown',
     facts: {
       '2026-10': { 'https://developers.openai.com/plugins/build/auth': 'documents step-up for tool results only' },
       '2026-11': {
+        'https://developers.openai.com/plugins/build/auth':
+          'has a metadata document for each connector, and still `/oauth/client.json` for older ones',
         'garrytan/gbrain#5222': 'sends the origin as `resource`',
         'BasedHardware/omi#8824': 'has a redirect URI for each connector',
       },

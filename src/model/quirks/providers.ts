@@ -235,6 +235,38 @@ export const providers = {
         'different-ai/openwork#2641':
           'returns an `iss` that ends in `/api/auth`, which metadata at another origin contradict',
         'getmunin/munin#266': 'refuses a `resource` that it does not know (`invalid_target`)',
+        'https://www.npmjs.com/package/better-auth/v/1.7.25':
+          '1.7.25 signs with EdDSA by default (add it to `jwt.algorithms`), ' +
+          'wants `application_type: native` for loopback redirect URIs, ' +
+          'issues opaque tokens without `resource`, and introspects these for their own client alone',
+      },
+    },
+  },
+  lemonldap: {
+    ...standardServer,
+    title: 'LemonLDAP::NG',
+    section: '#mcp-clients',
+    registration: 'restricted',
+    documents: false,
+    resource: 'ignored',
+    facts: {
+      '2026-11': {
+        'https://packages.debian.org/bookworm/lemonldap-ng':
+          '2.16.1 sends no `aud` in introspection: set `audience_claim: client_id`',
+      },
+    },
+  },
+  glewlwyd: {
+    ...standardServer,
+    title: 'Glewlwyd',
+    section: '#mcp-clients',
+    registration: 'restricted',
+    documents: false,
+    resource: 'ignored',
+    facts: {
+      '2026-11': {
+        'https://packages.debian.org/bookworm/glewlwyd':
+          '2.7.5 sends `auth_time: 0`, which fails `max_age`, and introspects for a client only its own tokens',
       },
     },
   },

@@ -34,6 +34,17 @@ export function shownView(approval: KeptApproval): Record<string, unknown> {
   return approvalView({ ...approval, call });
 }
 
+/** A request by its id. @throws {DecisionRefused} 404 for one that is unknown to `reader`. */
+export async function viewFor(
+  approvals: Approvals,
+  id: string,
+  reader: Principal | 'operator',
+): Promise<Record<string, unknown>> {
+  const found = await approvals.find(id, reader);
+  if (found === undefined) throw new DecisionRefused(404, 'unknown');
+  return approvalView(found.approval);
+}
+
 interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -73,7 +84,7 @@ export async function answerApi(
 }
 
 const form = '{ "decision": "approve" | "deny" | "withdraw", "digest": "…" }';
-const limits = { depth: 1, members: 2 };
+const limits = { depth: 1, members: 2, keyLength: 64, foldedKeys: 256 };
 
 async function decided(
   approvals: Approvals,

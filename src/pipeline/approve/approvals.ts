@@ -11,9 +11,11 @@ import {
   type ApprovalDecision,
   type ApprovalEvent,
   type ApprovalObserver,
+  type ApprovalRequest,
   type ApprovalUse,
   type AskAnswer,
   type KeptApproval,
+  MAX_REQUEST_BYTES,
 } from '../../model/approval-book.ts';
 import type { NeededApproval } from '../../model/approval.ts';
 import type { Call } from '../../model/call.ts';
@@ -73,7 +75,7 @@ export class Approvals {
    * Takes the approval of a call that needs one.
    *
    * @throws {Denial} `approval.required` with the request, which is made if there is none, `approval.denied`,
-   *   `approval.full`, `approval.body`; or what rules over time refuse.
+   *   `approval.full`, `approval.body`, `approval.size`; or what rules over time refuse.
    */
   async ask(
     route: Route,
@@ -101,18 +103,21 @@ export class Approvals {
     const { issuer, subject, clientId: client } = principal;
     if (principal.callerKey === undefined) throw required(needed, 'the token names neither a subject nor a client');
     const { digest, shown } = boundCall(route, { call, action, needed, caller: { issuer, subject, client } });
+    const request: ApprovalRequest = {
+      id: randomBytes(16).toString('base64url'),
+      call: shown,
+      caller: { issuer, subject, client },
+      because: needed.because,
+      digest,
+      rules: needed.rules,
+      identity: identityOf(route, needed, grant),
+      createdAt: this.#parts.clock(),
+      validMs: needed.validMs,
+    };
+    const bytes = Buffer.byteLength(JSON.stringify(request));
+    if (bytes > MAX_REQUEST_BYTES) throw new Denial('approval.size', `${bytes} bytes, of at most ${MAX_REQUEST_BYTES}`);
     const answer = await this.#parts.book.ask({
-      request: {
-        id: randomBytes(16).toString('base64url'),
-        call: shown,
-        caller: { issuer, subject, client },
-        because: needed.because,
-        digest,
-        rules: needed.rules,
-        identity: identityOf(route, needed, grant),
-        createdAt: this.#parts.clock(),
-        validMs: needed.validMs,
-      },
+      request,
       owner: hash('sha256', principal.callerKey, 'base64url'),
       waitMs: needed.waitMs,
       continues,
@@ -142,7 +147,7 @@ export class Approvals {
     throw new Denial('approval.denied', 'a person denied this call', { rule, because, approval: view });
   }
 
-  /** Those that a person may decide, or all. */
+  /** Those that a person may decide, or all; without arguments. */
   async list(decider: Decider): Promise<readonly KeptApproval[]> {
     const all = await Promise.all([...this.#routes.keys()].map(async (name) => this.#parts.book.list(name)));
     const current = await Promise.all(all.flat().map(async (each) => this.#current(each)));

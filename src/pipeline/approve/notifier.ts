@@ -8,6 +8,8 @@ import { http } from '../../lib/http/node-http.ts';
 import { messageOf } from '../../lib/wording.ts';
 
 const MAX_WAITING = 1_000;
+/** Of the events that wait or are sent: one request is up to 64 KiB long. */
+const MAX_BYTES = 16 * 1024 * 1024;
 const TRIES = 5;
 const TIMEOUT_MS = 5_000;
 const FIRST_RETRY_MS = 500;
@@ -18,6 +20,7 @@ const MAX_INTERIM = 8;
 interface Message {
   readonly event: ApprovalEvent;
   readonly body: string;
+  readonly bytes: number;
   readonly backOff: BackOff;
   tries: number;
 }
@@ -30,6 +33,7 @@ export class Notifier {
   readonly #waiting: Message[] = [];
   readonly #timers = new Set<NodeJS.Timeout>();
   #underWay = 0;
+  #bytes = 0;
   #delayed = 0;
   #isClosed = false;
 
@@ -57,8 +61,14 @@ export class Notifier {
       url: `${this.#settings.url}/${approval.id}`,
       approval: shownView(approval),
     });
+    const bytes = Buffer.byteLength(body);
+    if (this.#bytes + bytes > MAX_BYTES) {
+      this.#onLost(event, `events of ${MAX_BYTES} bytes wait`);
+      return;
+    }
+    this.#bytes += bytes;
     const backOff = createBackOff(this.#firstRetryMs, LONGEST_RETRY_MS, Math.random);
-    this.#waiting.push({ event, body, backOff, tries: 0 });
+    this.#waiting.push({ event, body, bytes, backOff, tries: 0 });
     this.#next();
   }
 
@@ -81,10 +91,10 @@ export class Notifier {
 
   async #try(message: Message): Promise<void> {
     const why = await this.#post(message.body);
-    if (why === undefined || this.#isClosed) return;
     message.tries += 1;
-    if (message.tries >= TRIES) {
-      this.#onLost(message.event, why);
+    if (why === undefined || this.#isClosed || message.tries >= TRIES) {
+      this.#bytes -= message.bytes;
+      if (why !== undefined && !this.#isClosed) this.#onLost(message.event, why);
       return;
     }
     this.#delayed += 1;

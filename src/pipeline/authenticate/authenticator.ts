@@ -140,7 +140,7 @@ export function createAuthenticators(
       keys,
       cacheMs: server.introspection?.cacheMs ?? 0,
       maySee: createMaySee(server.introspection?.prefix, prefixes),
-      verify: server.jwt && createJwtVerifier(server, keys.find, scopeHierarchy, clock),
+      verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
       introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
     };
   }
@@ -327,5 +327,8 @@ export function createRevocationGuard(check: RevocationCheck, keepMs: number, cl
 }
 
 function issuedWords({ issuedAt }: Principal): string {
-  return issuedAt === undefined ? 'it has no iat' : `it was issued at ${issuedAt}`;
+  if (issuedAt === undefined) return 'it has no iat';
+  const date = new Date(issuedAt * 1000);
+  // Its maker chose the number: not each is a time.
+  return `it was issued at ${Number.isNaN(date.getTime()) ? issuedAt : date.toISOString()}`;
 }

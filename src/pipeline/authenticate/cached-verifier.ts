@@ -227,11 +227,13 @@ type TokenCheck =
   | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
   | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };
 
-/** Names the setting that makes a route refuse tokens of `form`. */
+/** Why a route refuses tokens of `form`. The token may be garbage: only a setting that is missing is named. */
 function notAcceptedForm(form: TokenForm, authorities: readonly Authority[]): string {
   const isOpaque = form === 'opaque';
   const canValidate = authorities.some(({ introspect, verify }) => (isOpaque ? introspect : verify) !== undefined);
-  if (canValidate) return `the route accepts ${isOpaque ? 'JWTs' : 'opaque tokens'} only: add ${form} to its tokens`;
+  if (canValidate) {
+    return isOpaque ? 'the route accepts JWTs only (tokens), and this is none' : 'the route accepts opaque tokens only';
+  }
   const cause = `none of its authorization servers has ${isOpaque ? 'introspection' : 'jwt'}`;
   return `the route does not accept ${isOpaque ? 'opaque tokens' : 'JWTs'}: ${cause}`;
 }

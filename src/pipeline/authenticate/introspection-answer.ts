@@ -1,13 +1,13 @@
 import { isObject } from '../../lib/json/own-member.ts';
-import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type ServerAnswer } from '../../model/authorization-server.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import { refusals } from '../../model/reasons.ts';
 import type { Claims, Principal } from '../../model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
-import { createJwtVerifier, verifiedJwt } from './jwt.ts';
-import { principalOf, wrongType } from './principal.ts';
+import { createJwtVerifier, type IssuerKeys, verifiedJwt } from './jwt.ts';
+import { principalOf, withoutNulls, wrongType } from './principal.ts';
 
 /** The authenticated answer of an authorization server about an active token. A JSON value. */
 export interface IntrospectionAnswer {
@@ -26,18 +26,19 @@ const accessTokenTypes = new Set(['bearer', 'access_token', 'dpop']);
  * @throws {Denial} `token.*` if the token is not valid for this gateway.
  */
 export function principalOfAnswer(
-  { claims, jwt }: IntrospectionAnswer,
+  { claims: stated, jwt }: IntrospectionAnswer,
   server: AuthorizationServer,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): Principal {
+  const claims = withoutNulls(stated);
   const { iss } = claims;
   if (iss !== undefined && !issuersOf(server).some((issuer) => issuer === iss)) {
     const detail = notAccepted('iss of the introspection answer', iss, issuersOf(server));
     throw new Denial('token.issuer', detail);
   }
   requireTokenType(claims);
-  const principal = principalOf(claims, { form: 'opaque', isTyped: true, server, hierarchy });
+  const principal = principalOf(stated, { form: 'opaque', isTyped: true, server, hierarchy });
   requireItsKey(principal);
   requireInTime(principal, claims['nbf'], server, clock);
   if (claims['aud'] === undefined && principal.audience.length === 0 && server.introspection?.audience !== 'optional') {
@@ -101,7 +102,7 @@ export function createSignedAnswerReader(
   server: AuthorizationServer,
   clientId: string,
   algorithms: readonly string[],
-  keys: JWTVerifyGetKey,
+  keys: IssuerKeys,
   clock: Clock,
 ): (answer: ServerAnswer) => Promise<IntrospectionAnswer | undefined> {
   const options: JWTVerifyOptions = {
@@ -133,7 +134,7 @@ export function createSignedAnswerReader(
 
   async function verifiedStatement(jwt: string): Promise<JWTPayload> {
     try {
-      return (await verifiedJwt(jwt, keys, { ...options, currentDate: new Date(clock()) })).payload;
+      return (await verifiedJwt(jwt, keys, options, clock())).payload;
     } catch (error) {
       throw unproved('the signed answer is not valid', error);
     }

@@ -49,7 +49,7 @@ export function createIntrospector(
   const isSigned = response.kind === 'jwt';
   const accept = isSigned ? signedAnswerTypes : 'application/json';
   const read: AnswerReader = isSigned
-    ? createSignedAnswerReader(server, credentials.clientId, response.algorithms, keys.find, clock)
+    ? createSignedAnswerReader(server, credentials.clientId, response.algorithms, keys, clock)
     : plainAnswer;
 
   const ask = async (token: string, onBehalfOf: string | undefined): Promise<IntrospectionAnswer | undefined> => {

@@ -1,4 +1,4 @@
-import type { JWTPayload } from 'jose';
+import type { CryptoKey, JWTHeaderParameters, JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import { isObject, ownMember } from '../../lib/json/own-member.ts';
@@ -7,9 +7,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type JwtValidation } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal, NumericDate } from '../../model/principal.ts';
-import { notAccepted, tooShort, outOfTime } from './refusal-detail.ts';
-import { principalOf } from './principal.ts';
+import { notAccepted, outOfTime } from './refusal-detail.ts';
+import { principalOf, withoutNulls } from './principal.ts';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { UnsecuredJWT } from 'jose/jwt/unsecured';
 import type { Reason } from '../../model/reasons.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
@@ -22,6 +23,19 @@ export type JwtVerifier = (token: string) => Promise<Principal>;
  */
 const defaultTypes: readonly string[] = ['at+jwt', 'jwt', ''];
 
+/** The keys of one issuer. */
+export interface IssuerKeys {
+  /** Finds the key that the header of a token names. */
+  readonly find: JWTVerifyGetKey;
+  /**
+   * Fetches the keys again for a signature that no key verifies, if that is due.
+   *
+   * @param since When the verification began (ms since the epoch).
+   * @returns whether the keys were fetched since then.
+   */
+  renew(since: number): Promise<boolean>;
+}
+
 /**
  * Creates the verifier of `server`'s JWTs, RFC 9068 §4 with RFC 8725: only the configured algorithms, the issuer byte
  * for byte, `exp` required.
@@ -31,7 +45,7 @@ const defaultTypes: readonly string[] = ['at+jwt', 'jwt', ''];
  */
 export function createJwtVerifier(
   server: AuthorizationServer,
-  keys: JWTVerifyGetKey,
+  keys: IssuerKeys,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): JwtVerifier {
@@ -47,7 +61,7 @@ export function createJwtVerifier(
     requireOneSpelling(token);
     const now = clock();
     try {
-      const { payload, protectedHeader } = await verifiedJwt(token, keys, { ...options, currentDate: new Date(now) });
+      const { payload, protectedHeader } = await verifiedJwt(token, keys, options, now);
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
       requireType(signature, jwt);
       const isTyped = signature.type === 'at+jwt';
@@ -120,22 +134,54 @@ function decoded(part: string): unknown {
   return parsedJson(Buffer.from(part, 'base64url').toString());
 }
 
-/** Verifies a JWT by any key that its header may refer to. @throws the errors of jose. */
-export async function verifiedJwt(token: string, keys: JWTVerifyGetKey, options: JWTVerifyOptions) {
+/**
+ * Verifies a JWT at the time `now` (ms since the epoch) by any key that its header may refer to. A server may have
+ * replaced the key under the same `kid`: the keys are then fetched again, if that is due.
+ *
+ * @throws the errors of jose.
+ */
+export async function verifiedJwt(token: string, keys: IssuerKeys, options: JWTVerifyOptions, now: number) {
+  const atNow = { ...options, currentDate: new Date(now) };
   try {
-    return await jwtVerify(token, keys, options);
+    return await verifiedByAny(token, keys.find, atNow);
+  } catch (error) {
+    if (!(error instanceof errors.JWSSignatureVerificationFailed) || !(await keys.renew(now))) throw error;
+    return await verifiedByAny(token, keys.find, atNow);
+  }
+}
+
+async function verifiedByAny(token: string, find: JWTVerifyGetKey, options: JWTVerifyOptions) {
+  try {
+    return await verifiedBy(token, find, options);
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
     // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
-      if (tooShort(key) !== undefined) continue;
       try {
-        return await jwtVerify(token, key, options);
+        return await verifiedBy(token, key, options);
       } catch (next) {
         if (!(next instanceof errors.JWSSignatureVerificationFailed)) throw next;
       }
     }
     throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** Times that a token need not have. Null stands for none. */
+const optionalTimes: ReadonlySet<string> = new Set(['iat', 'nbf']);
+
+async function verifiedBy(token: string, key: CryptoKey | JWTVerifyGetKey, options: JWTVerifyOptions) {
+  try {
+    // jose has an overload for each.
+    return await (typeof key === 'function' ? jwtVerify(token, key, options) : jwtVerify(token, key, options));
+  } catch (error) {
+    if (!(error instanceof errors.JWTClaimValidationFailed) || !optionalTimes.has(error.claim)) throw error;
+    const { payload } = error;
+    if (payload[error.claim] !== null) throw error;
+    // jose has verified the signature and `typ`, and takes null for a time of a wrong type. It checks the rest again.
+    const { typ: _, ...claimOptions } = options;
+    UnsecuredJWT.decode(new UnsecuredJWT(withoutNulls(payload)).encode(), claimOptions);
+    return { payload, protectedHeader: decodeProtectedHeader(token) as JWTHeaderParameters };
   }
 }
 

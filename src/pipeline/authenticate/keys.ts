@@ -1,15 +1,15 @@
-import type { CryptoKey, JSONWebKeySet, JWTVerifyGetKey } from 'jose';
+import type { CryptoKey, JWTVerifyGetKey } from 'jose';
 import * as errors from 'jose/errors';
 import { createLocalJWKSet, type LocalJWKSet } from 'jose/jwks/local';
 import type { Random } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { withoutQuery } from '../../lib/wording.ts';
+import { type FlawedKey, readJwkSet } from '../../authorization-server/jwk-set.ts';
 import type { AuthorizationServerClient, KeySetState } from '../../model/authorization-server.ts';
 import { Denial } from '../../model/denial.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { tooShort } from './refusal-detail.ts';
 
-/** An unknown `kid` fetches the key set again, at most once in this time. */
+/** An unknown `kid`, or a signature by another key, fetches the key set again, at most once in this time. */
 const REFRESH_WINDOW_MS = 5_000;
 /** After a failed fetch, further callers get its error for this long. */
 const COOL_DOWN_MS = 500;
@@ -31,6 +31,7 @@ export class KeySource {
   readonly #clock: Clock;
   readonly #random: Random;
   #keys: LocalJWKSet | undefined;
+  #flawed: readonly FlawedKey[] = [];
   #generation = 0;
   #fetchedAt = -Infinity;
   #newestAt = 0;
@@ -58,16 +59,32 @@ export class KeySource {
       return await keyIn(keySet, header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      const isNew = this.#clock() - this.#triedAt < REFRESH_WINDOW_MS && this.#inFlight === undefined;
-      const newer = isNew ? keySet : await this.#refresh();
+      const newer = this.#isRecent() ? keySet : await this.#refresh();
       // Shortly after a failed fetch it is unknown whether the key is new or made up.
       if (this.#failure !== undefined) throw this.#failure;
       return await keyIn(newer, header, token).catch((again: unknown) => {
         if (!(again instanceof errors.JWKSNoMatchingKey)) throw again;
-        throw new Denial('token.key', `no published key for ${named(header)}`, { cause: again });
+        const flawed = this.#flawed.find(({ kid }) => kid === header.kid);
+        const detail =
+          flawed === undefined
+            ? `no published key for ${named(header)}`
+            : `the published key for ${named(header)} ${flawed.flaw}`;
+        throw new Denial('token.key', detail, { cause: again });
       });
     }
   };
+
+  /**
+   * Fetches the keys again for a signature that no key verifies: a server may publish a new key under an old `kid`.
+   * The bounds are those of an unknown `kid`.
+   *
+   * @param since When the verification began (ms since the epoch).
+   * @returns whether the keys were fetched since then.
+   */
+  async renew(since: number): Promise<boolean> {
+    if (this.#fetchedAt < since && !this.#isRecent()) await this.#refresh().catch(() => {});
+    return this.#fetchedAt >= since;
+  }
 
   /** The number of times that a key was withdrawn. Tokens verified under an earlier generation are verified again. */
   get generation(): number {
@@ -109,6 +126,10 @@ export class KeySource {
     return keySet;
   }
 
+  #isRecent(): boolean {
+    return this.#clock() - this.#triedAt < REFRESH_WINDOW_MS && this.#inFlight === undefined;
+  }
+
   #isUsable(ageMs: number): boolean {
     return ageMs <= Math.max(this.#client.server.staleMs, this.#freshMs);
   }
@@ -136,12 +157,13 @@ export class KeySource {
   async #fetch(): Promise<LocalJWKSet> {
     this.#triedAt = this.#clock();
     try {
-      const { set, maxAgeMs = FRESH_MS } = await publishedKeys(this.#client);
+      const { set, flawed, maxAgeMs = FRESH_MS } = await publishedKeys(this.#client);
       this.#fetchedAt = this.#clock();
       if (this.#keys === undefined || hasOther(set, this.#keys)) this.#newestAt = this.#fetchedAt;
       // A key is missing now, or has changed under the same name.
       if (this.#keys !== undefined && hasOther(this.#keys, set)) this.#generation += 1;
       this.#keys = set;
+      this.#flawed = flawed;
       this.#freshMs = Math.min(Math.max(maxAgeMs, LEAST_FRESH_MS), MOST_FRESH_MS);
       this.#refreshAfterMs = this.#freshMs * (1 - this.#random() / 5);
       this.#failure = undefined;
@@ -158,17 +180,14 @@ export class KeySource {
 /**
  * The key in `set` that the header of a token names.
  *
- * @throws {Denial} `token.key` for a published key that cannot verify a signature: it is malformed, or too short.
+ * @throws {Denial} `token.key` for a published key that is malformed.
  * @throws the errors of jose if no key fits, or several do.
  */
 async function keyIn(set: LocalJWKSet, ...[header, token]: Parameters<JWTVerifyGetKey>): Promise<CryptoKey> {
-  const key = await set(header, token).catch((cause: unknown) => {
+  return await set(header, token).catch((cause: unknown) => {
     if (cause instanceof errors.JOSEError) throw cause;
     throw new Denial('token.key', `the published key for ${named(header)} is malformed`, { cause });
   });
-  const flaw = tooShort(key);
-  if (flaw === undefined) return key;
-  throw new Denial('token.key', `the published key for ${named(header)} ${flaw}, 2048 are required`);
 }
 
 function named({ kid, alg }: Parameters<JWTVerifyGetKey>[0]): string {
@@ -186,14 +205,12 @@ function canonicalJson(key: object): string {
 }
 
 /**
- * The keys of `issuer` in a set. Entra ID publishes the keys of many tenants in one set, each with the `issuer` whose
- * tokens it signs; `{tenantid}` stands for any tenant.
+ * Whether a key of a set is for `issuer`. Entra ID publishes the keys of many tenants in one set, each with the
+ * `issuer` whose tokens it signs; `{tenantid}` stands for any tenant.
  * https://learn.microsoft.com/entra/identity-platform/access-tokens#validate-the-issuer
  */
-function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {
-  const isOwn = ({ issuer: of }: Readonly<Record<string, unknown>>): boolean =>
-    typeof of !== 'string' || of === issuer || of.includes('{tenantid}');
-  return { ...set, keys: set.keys.filter(isOwn) };
+function isOwn({ issuer: of }: Readonly<Record<string, unknown>>, issuer: string): boolean {
+  return typeof of !== 'string' || of === issuer || of.includes('{tenantid}');
 }
 
 /**
@@ -201,20 +218,23 @@ function ownKeys(set: JSONWebKeySet, issuer: string): JSONWebKeySet {
  *
  * @throws {Denial} `authorization_server.unavailable` without a readable key set.
  */
-export async function publishedKeys(
-  client: AuthorizationServerClient,
-): Promise<{ readonly set: LocalJWKSet; readonly maxAgeMs: number | undefined }> {
+export async function publishedKeys(client: AuthorizationServerClient): Promise<{
+  readonly set: LocalJWKSet;
+  /** The keys that are left out of `set`. */
+  readonly flawed: readonly FlawedKey[];
+  readonly maxAgeMs: number | undefined;
+}> {
   const location = client.server.jwt?.jwksUri ?? (await client.metadata()).jwksUri;
   const name = client.server.name;
   if (location === undefined) {
     throw new Denial('authorization_server.unavailable', `${name}: its metadata has no jwks_uri; set jwt.jwks`);
   }
   const { status, body, maxAgeMs } = await client.get('jwks', location);
-  try {
-    if (status !== 200) throw new Error(`a status of ${status}`);
-    return { set: createLocalJWKSet(ownKeys(body as JSONWebKeySet, client.server.issuer)), maxAgeMs };
-  } catch (cause) {
+  const published = status === 200 ? readJwkSet(body) : undefined;
+  if (published === undefined) {
     const what = `${name}: ${withoutQuery(location)} (${status}) is not a JWK Set`;
-    throw new Denial('authorization_server.unavailable', what, { cause });
+    throw new Denial('authorization_server.unavailable', what);
   }
+  const keys = published.keys.filter((key) => isOwn(key, client.server.issuer));
+  return { set: createLocalJWKSet({ keys }), flawed: published.flawed, maxAgeMs };
 }

@@ -11,7 +11,7 @@ import type { Dpop } from '../../model/route.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { createExpiringCache } from '../../lib/expiring-cache.ts';
 import { keyThumbprint } from '../../lib/digest.ts';
-import { tooShort } from './refusal-detail.ts';
+import { keyFlaw } from '../../authorization-server/jwk-set.ts';
 import type { ReplayMemory } from '../../model/shared.ts';
 import { type DpopProof, readProof } from './dpop-proof.ts';
 
@@ -205,7 +205,7 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
     throw new Denial('proof.invalid', `jwk of the proof is not a key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
-  const flaw = tooShort(key);
+  const flaw = keyFlaw({ ...jwk });
   if (flaw !== undefined) throw invalid(`jwk ${flaw}`);
   return key;
 }

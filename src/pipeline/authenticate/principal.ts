@@ -34,8 +34,9 @@ interface TokenContext {
  * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
  *   `token.claims` for a member of the wrong type.
  */
-export function principalOf(claims: Claims, { form, isTyped, server, hierarchy }: TokenContext): Principal {
-  requireAccessToken(claims, isTyped);
+export function principalOf(stated: Claims, { form, isTyped, server, hierarchy }: TokenContext): Principal {
+  requireAccessToken(stated, isTyped);
+  const claims = withoutNulls(stated);
   const identity = {
     issuer: server.issuer,
     subject: nameIn(claims, 'sub'),
@@ -54,8 +55,18 @@ export function principalOf(claims: Claims, { form, isTyped, server, hierarchy }
     confirmation: confirmationOf(claims['cnf']),
     introspectionJwt: undefined,
     // An introspection answer may omit `iss`. Policies and identity headers must still know whose `sub` they read.
-    claims: claims['iss'] === undefined ? { ...claims, iss: server.issuer } : claims,
+    claims: claims['iss'] === undefined ? { ...stated, iss: server.issuer } : stated,
   };
+}
+
+/** Without one of these any client could use the token, or it would be good at any server: null is refused. */
+const strictClaims: ReadonlySet<string> = new Set(['aud', 'cnf']);
+
+/** Claims without members that are null: many servers write `"sub": null` for a claim that a token does not have. */
+export function withoutNulls(claims: Claims): Claims {
+  const isNull = ([name, value]: readonly [string, unknown]): boolean => value === null && !strictClaims.has(name);
+  const entries = Object.entries(claims);
+  return entries.some(isNull) ? Object.fromEntries(entries.filter((entry) => !isNull(entry))) : claims;
 }
 
 /** The principal with its scopes expanded by another hierarchy. */
@@ -127,8 +138,9 @@ export function wrongType(name: string, found: unknown, wanted: string): Denial 
 export function confirmationOf(cnf: unknown): Confirmation | undefined {
   if (cnf === undefined) return undefined;
   if (!isObject(cnf)) throw uncheckable('cnf is not an object');
-  const { jkt, 'x5t#S256': x5t, ...others } = cnf;
-  if (Object.keys(others).length > 0) throw uncheckable('cnf has a member besides jkt and x5t#S256');
+  const { jkt, 'x5t#S256': x5t } = cnf;
+  if (Object.keys(cnf).some((name) => name !== 'jkt' && name !== 'x5t#S256'))
+    throw uncheckable('cnf has a member besides jkt and x5t#S256');
   if (jkt === undefined && x5t === undefined) throw uncheckable('cnf is empty');
   return { jwkThumbprint: digest(jkt, 'jkt'), certificateThumbprint: digest(x5t, 'x5t#S256') };
 }
@@ -192,5 +204,5 @@ function isKeycloakNonce(name: string, claims: Claims): boolean {
  */
 function entraIdToken({ ver, tid, azp, appid }: Claims): string | undefined {
   const isEntra = (ver === '1.0' || ver === '2.0') && typeof tid === 'string';
-  return isEntra && azp === undefined && appid === undefined ? 'it has neither azp nor appid' : undefined;
+  return isEntra && (azp ?? appid ?? undefined) === undefined ? 'it has neither azp nor appid' : undefined;
 }

@@ -3,7 +3,6 @@
  * signature was verified: they are cut and escaped.
  */
 
-import type { CryptoKey } from 'jose';
 import type { NumericDate } from '../../model/principal.ts';
 import { describeValue } from '../../lib/json/describe-value.ts';
 
@@ -37,12 +36,4 @@ const units = [
 function inUnits(seconds: number): string {
   const [unit, size] = units.find(([, size]) => seconds >= 2 * size) ?? ['s', 1];
   return `${Math.floor(seconds / size)} ${unit}`;
-}
-
-const MIN_RSA_BITS = 2048;
-
-/** The fault in the size of a key for signatures; undefined: none. RFC 7518 §3.3 and §3.5. */
-export function tooShort({ algorithm }: CryptoKey): string | undefined {
-  const { modulusLength = Infinity } = algorithm as { readonly modulusLength?: number };
-  return modulusLength < MIN_RSA_BITS ? `has only ${modulusLength} bits` : undefined;
 }

@@ -6,7 +6,7 @@
  */
 
 import { createCircuitBreaker } from '../../authorization-server/circuit-breaker.ts';
-import { createJsonFetcher, type JsonAnswer } from '../../authorization-server/fetch-json.ts';
+import { createJsonFetcher, FetchError, type JsonAnswer } from '../../authorization-server/fetch-json.ts';
 import type { Random } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { retryAfterMs } from '../../lib/http/header-fields.ts';
@@ -162,9 +162,9 @@ export class DecisionPoint {
       return value;
     } catch (error) {
       this.#problem = messageOf(error);
-      const { isOutage, retryMs } = error instanceof Undecided ? error : { isOutage: true, retryMs: undefined };
+      const retryMs = error instanceof Undecided ? error.retryMs : undefined;
       // An answer that is no decision may concern this call alone, and must not stop those of others.
-      if (isOutage) attempt.failed(retryMs);
+      if (isOutage(error)) attempt.failed(retryMs);
       else attempt.succeeded();
       throw this.#unavailable(this.#problem, retryMs === undefined ? undefined : retryMs / 1000, error);
     }
@@ -216,6 +216,12 @@ export class DecisionPoint {
   #unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
     return new Denial('decision_point.unavailable', `${this.#settings.name}: ${why}`, { retryAfterSeconds, cause });
   }
+}
+
+/** Whether another call would get no decision either. An answer that is too long depends on what was asked. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof Undecided) return error.isOutage;
+  return !(error instanceof FetchError && error.isAnswered);
 }
 
 function decided(answer: Answer): Answer {

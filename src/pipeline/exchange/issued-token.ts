@@ -57,11 +57,12 @@ export function readIssuedToken(body: unknown, askedAt: number): IssuedToken {
   if (accessToken.length > MAX_TOKEN_LENGTH) throw invalid(`access_token is longer than ${MAX_TOKEN_LENGTH} bytes`);
   // RFC 8693 §2.2.1: `N_A` is no access token, and upstreams accept only Bearer.
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') throw invalid('token_type is not Bearer');
-  if (scope !== undefined && typeof scope !== 'string') throw invalid('scope is not a string');
+  if (scope !== undefined && scope !== null && typeof scope !== 'string') throw invalid('scope is not a string');
   return {
     accessToken,
     expiresAt: endOf(accessToken, seconds, askedAt),
-    scope: scope?.split(' ').filter((each) => each !== ''),
+    // A server that writes null granted none; without the member it granted what was requested.
+    scope: (scope === null ? '' : scope)?.split(' ').filter((each) => each !== ''),
   };
 }
 
@@ -86,13 +87,16 @@ export function keptUntil({ expiresAt }: IssuedToken, now: number): number {
 
 /** `expires_in` or a JWT's own `exp`, whichever is earlier. `exp` is not verified: it can only shorten the reuse. */
 function endOf(accessToken: string, seconds: unknown, askedAt: number): number | undefined {
-  // RFC 6749 §A.14: digits. A number that JSON cannot represent exactly (1e999) is refused.
-  if (seconds !== undefined && !(Number.isSafeInteger(seconds) && Number(seconds) > 0)) {
-    throw invalid('expires_in is not a positive integer');
-  }
-  const stated = seconds === undefined ? Infinity : askedAt + Number(seconds) * 1000;
-  const end = Math.min(stated, ownExpiry(accessToken));
+  const end = Math.min(askedAt + lifetimeSeconds(seconds ?? undefined) * 1000, ownExpiry(accessToken));
   return end === Infinity ? undefined : Math.min(end, askedAt + MAX_LIFETIME_MS);
+}
+
+/** RFC 6749 §A.14: digits, which some servers write as a text. A number that JSON cannot represent is refused. */
+function lifetimeSeconds(stated: unknown): number {
+  if (stated === undefined) return Infinity;
+  const seconds = typeof stated === 'string' && /^\d{1,15}$/.test(stated) ? Number(stated) : stated;
+  if (Number.isSafeInteger(seconds) && Number(seconds) > 0) return Number(seconds);
+  throw invalid('expires_in is not a positive integer');
 }
 
 function ownExpiry(accessToken: string): number {

@@ -4,10 +4,10 @@ import {
   createDroppingFilter,
   JsonFilter,
   createUnreadableFilter,
-  EventFilter,
-  EventIdFilter,
   type Rewriting,
 } from '../../mcp/body-filter.ts';
+import { EventFilter } from '../../mcp/event-filter.ts';
+import { EventIdFilter } from '../../mcp/event-id-filter.ts';
 import { createPrivateFilter } from '../../mcp/private-filter.ts';
 import type { Bindings } from '../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../mcp/handles.ts';
@@ -90,14 +90,15 @@ export function answerFilter(
       rewrites || listsTools || lock !== undefined || counted !== undefined || mayBeResumed(grant)
         ? 'identity'
         : undefined,
-    ofErrors: lock?.mode === 'deny' && locked !== undefined ? errorChanges(locked) : undefined,
+    ofErrors: lock?.mode === 'deny' && locked !== undefined ? errorChanges(locked, grant.action) : undefined,
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
       let filter = counted && filterOf(answer, 200, outcomeReading(grant.action, counted));
       if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
       if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
-      if (rewriting !== undefined) filter = inTurn(filter, filterOf(answer, status, rewriting));
+      if (rewriting !== undefined)
+        filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action)));
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
@@ -136,14 +137,20 @@ function lockRewriting({ mode, guarded }: AnswerLock, action: Action): Rewriting
   return { concerns: () => true, rewrite: (text) => guarded(text, listedFromStart(action)), mustRead: mode === 'deny' };
 }
 
-/** An error holds no list, and some clients read one from it all the same. Text without an object holds none. */
-function errorChanges(locked: Rewriting): Changes {
-  const rewriting: Rewriting = { ...locked, concerns: (part) => part.includes('{') };
+/** An error holds no list, and some clients read one from it all the same. */
+function errorChanges(locked: Rewriting, action: Action): Changes {
   return {
     rewrites: true,
     choose: (answer, status) =>
-      answer.isJson || answer.isEventStream ? filterOf(answer, status, rewriting) : undefined,
+      answer.isJson || answer.isEventStream ? filterOf(answer, status, locked, isAnswerTo(action)) : undefined,
   };
+}
+
+/** Whether a message answers the request of an action; undefined if the action gets no answer. */
+function isAnswerTo({ attempt, messageId }: Action): ((text: string) => boolean) | undefined {
+  if (messageId === null) return undefined;
+  const method = attempt.kind === 'mcp' ? attempt.method : noMethod;
+  return (text) => mayBeAnswer(text) && answerOutcome(text, messageId, method) !== undefined;
 }
 
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
@@ -229,8 +236,13 @@ class Both implements Rewriting {
   }
 }
 
-function filterOf(answer: ResponseHeaders, status: number, rewriting: Rewriting): BodyFilter | undefined {
-  if (!answer.isEncoded && answer.isEventStream) return new EventFilter(rewriting);
+function filterOf(
+  answer: ResponseHeaders,
+  status: number,
+  rewriting: Rewriting,
+  isAnswer?: (text: string) => boolean,
+): BodyFilter | undefined {
+  if (!answer.isEncoded && answer.isEventStream) return new EventFilter(rewriting, isAnswer);
   if (!answer.isEncoded && answer.isJson) return new JsonFilter(rewriting);
   if (!rewriting.mustRead) return undefined;
   // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.

@@ -3,9 +3,14 @@ import { listedTargets } from '../../mcp/lists.ts';
 import type { AskAboutList, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 
+/** The most entries of one question: a point may answer each with a reason, and its answer has a limit. */
+const MAX_ENTRIES = 1_000;
+/** The longest name that is asked about, in UTF-16 code units. Longer ones cannot be called. */
+const MAX_NAME = 1_024;
+
 /**
  * What the decision point says of the lists in an answer: it is asked about the visible entries of a chunk in one
- * question, before the chunk is filtered.
+ * question, before the chunk is filtered. Entries beyond {@link MAX_ENTRIES} are hidden.
  */
 export class AskedList {
   readonly #granted: Pick<GrantedCall, 'call' | 'grant'>;
@@ -46,7 +51,10 @@ export class AskedList {
   }
 
   #gather(text: string): undefined {
-    for (const target of listedTargets(text)) if (this.#visible(target)) this.#entries.set(keyOf(target), target);
+    for (const target of listedTargets(text)) {
+      if (this.#entries.size === MAX_ENTRIES) return;
+      if (target.name.length <= MAX_NAME && this.#visible(target)) this.#entries.set(keyOf(target), target);
+    }
   }
 }
 

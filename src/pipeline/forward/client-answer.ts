@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { Gatherer } from '../../lib/gatherer.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 
 /** A complete body up to this size is written in one piece with its header section. */
@@ -21,7 +22,7 @@ export class ClientAnswer {
   /** Undefined once it is sent. */
   #head: Head | undefined;
   /** The first bytes of the body, which may be all of it. */
-  #held: Buffer | undefined;
+  #held: Gatherer | undefined;
   #isShown = false;
 
   constructor(response: ServerResponse) {
@@ -35,12 +36,10 @@ export class ClientAnswer {
   /** @returns false if the writer should wait for `drain`. */
   write(chunk: Buffer): boolean {
     if (this.#isShown) return this.#response.write(chunk);
-    if (this.#held === undefined) {
-      this.#held = chunk;
-      return true;
-    }
-    this.#held = Buffer.concat([this.#held, chunk]);
-    return this.#held.length <= MAX_WHOLE_BYTES || this.show();
+    const isFirst = this.#held === undefined;
+    this.#held ??= new Gatherer();
+    this.#held.push(chunk);
+    return isFirst || this.#held.length <= MAX_WHOLE_BYTES || this.show();
   }
 
   /**
@@ -52,21 +51,25 @@ export class ClientAnswer {
     if (this.#isShown) return true;
     this.#isShown = true;
     this.#sendHead();
-    const held = this.#held;
-    this.#held = undefined;
+    const held = this.#take();
     if (held !== undefined) return this.#response.write(held);
     this.#response.flushHeaders();
     return true;
   }
 
   end(): void {
-    const held = this.#held;
-    this.#held = undefined;
+    const held = this.#take();
     this.#sendHead(held?.length);
     if (held === undefined) this.#response.end();
     // Node writes a string together with the header section, without a copy.
     else if (held.length <= MAX_WHOLE_BYTES) this.#response.end(this.#framed(held.toString('latin1')), 'latin1');
     else this.#response.end(held);
+  }
+
+  #take(): Buffer | undefined {
+    const held = this.#held?.take();
+    this.#held = undefined;
+    return held;
   }
 
   /** The rest of the message after its header section. Node itself would write a chunked body in five pieces. */

@@ -1,21 +1,20 @@
 import type { IncomingMessage } from 'node:http';
 import type { Dispatcher } from 'undici';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Call } from '../../model/call.ts';
 import type { GrantedCall } from '../../model/grant.ts';
-import type { Route, Upstream } from '../../model/route.ts';
+import type { Route } from '../../model/route.ts';
 import { answerFilter, type FilterParts } from './answer-filter.ts';
+import type { ConnectionPools } from './connection-pool.ts';
 import type { SignIdentity } from './identity-headers.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
-import { ensure } from '../../lib/remembered.ts';
 
 /** The parts that forwarding on a route is made of. */
 export interface ForwardParts extends FilterParts, Omit<RelayParts, 'route'> {
   readonly publicUrl: string;
-  readonly pools: Pools;
+  readonly connections: ConnectionPools;
   /** The identity headers of all routes, as `identityNames` returns them. */
   readonly claimed: ReadonlySet<string>;
   /** Undefined if the route signs no identity. */
@@ -32,8 +31,8 @@ const LINGER_MS = 1_000;
  *   begins; a later failure breaks the answer off.
  */
 export function createForward(route: Route, parts: ForwardParts): (granted: GrantedCall) => Promise<void> {
-  const { publicUrl, pools, claimed, signIdentity } = parts;
-  const pool = pools.to(route.upstream);
+  const { publicUrl, connections, claimed, signIdentity } = parts;
+  const upstream = connections.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
   const { responseTimeoutMs } = route.upstream;
@@ -54,7 +53,7 @@ export function createForward(route: Route, parts: ForwardParts): (granted: Gran
     };
     return new Promise((resolve, reject) => {
       const fail = body instanceof YieldingStream ? destroying(body, reject) : reject;
-      pool.dispatch(
+      upstream.dispatch(
         options,
         new Relay(relayParts, { call, grant, held, counted, responseTimeoutMs }, filter, { resolve, reject: fail }),
       );
@@ -92,32 +91,4 @@ function drainForAMoment(request: IncomingMessage): void {
   const timer = setTimeout(() => request.destroy(), LINGER_MS);
   request.once('close', () => clearTimeout(timer));
   drain(request);
-}
-
-/** An upstream's header section may be larger than a client's: cookies, policies. */
-const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
-
-/** The connections to the upstreams. They outlive a configuration, so that a reload closes none. */
-export class Pools {
-  readonly #pools = new Map<string, Pool>();
-
-  /** The pool for an origin and a connect timeout. */
-  to({ origin, connectTimeoutMs }: Upstream): Pool {
-    const make = (): Pool =>
-      new Pool(origin, {
-        // A stream occupies its connection: with a limit, quiet streams would starve other calls.
-        connections: null,
-        pipelining: 1,
-        allowH2: false,
-        // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
-        bodyTimeout: 0,
-        maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
-        connect: { timeout: connectTimeoutMs },
-      });
-    return ensure(this.#pools, `${origin} ${connectTimeoutMs}`, make);
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()));
-  }
 }

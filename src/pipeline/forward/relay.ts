@@ -1,7 +1,8 @@
 import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
-import { type BodyFilter, subscriptionEnd } from '../../mcp/body-filter.ts';
+import { Gatherer } from '../../lib/gatherer.ts';
+import { type BodyFilter, refusalEvent, subscriptionEnd } from '../../mcp/body-filter.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
@@ -40,8 +41,10 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Undefined if the answer needs no change, and once its filter is chosen: it would hold much for a stream. */
   #changes: AnswerFilter | undefined;
   #filter: BodyFilter | undefined;
-  /** The chunks that arrive while the filter prepares; undefined if it does not. */
-  #waiting: (Buffer | undefined)[] | undefined;
+  /** What arrives while the filter prepares; undefined if it does not. */
+  #waiting: Gatherer | undefined;
+  /** Whether the end of the body arrived while the filter prepared. */
+  #endWaits = false;
   /** The last event of a stream that the gateway ends; undefined for none. */
   #streamEnd: string | undefined;
   /** Where the gateway may write into the stream; undefined if it never does. */
@@ -55,6 +58,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   /** Whether the request may have reached the upstream. */
   #isSent = false;
   #settled = false;
+  /** Whether the header section of the final answer was read. */
+  #hasBegun = false;
 
   /** @param changes What the answer may need; undefined for nothing. */
   constructor(
@@ -84,6 +89,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#requireSoon();
       return;
     }
+    this.#hasBegun = true;
     const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
@@ -100,8 +106,8 @@ export class Relay implements Dispatcher.DispatchHandler {
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
-    if (headers.isEventStream && (this.#streamEnd !== undefined || route.keepaliveMs !== undefined))
-      this.#boundary = new EventBoundary();
+    const mayWrite = this.#streamEnd !== undefined || route.keepaliveMs !== undefined || this.#filter !== undefined;
+    if (headers.isEventStream && mayWrite) this.#boundary = new EventBoundary();
     this.#answer.begin(status, statusMessage, headers);
     // After the bytes that arrived with the header section: most answers are complete by then, event streams too.
     process.nextTick(showArrived, this, headers);
@@ -128,7 +134,8 @@ export class Relay implements Dispatcher.DispatchHandler {
   #receive(controller: Dispatcher.DispatchController, part: Buffer | undefined): void {
     // undici delivers all that arrived once the server closes the connection, paused or not.
     if (this.#waiting !== undefined) {
-      this.#waiting.push(part);
+      if (part === undefined) this.#endWaits = true;
+      else this.#waiting.push(part);
       return;
     }
     const prepared = this.#filter?.prepare?.(part);
@@ -136,7 +143,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       this.#take(controller, part);
       return;
     }
-    this.#waiting = [];
+    this.#waiting = new Gatherer();
     if (part !== undefined) controller.pause();
     void this.#takeAfter(prepared, controller, part);
   }
@@ -149,10 +156,13 @@ export class Relay implements Dispatcher.DispatchHandler {
     try {
       await prepared;
       if (this.#settled) return;
-      const waiting = this.#waiting ?? [];
+      const waiting = this.#waiting?.take();
+      const endWaits = this.#endWaits;
       this.#waiting = undefined;
+      this.#endWaits = false;
       this.#take(controller, part);
-      for (const each of waiting) this.#receive(controller, each);
+      if (waiting !== undefined && waiting.length > 0) this.#receive(controller, waiting);
+      if (endWaits) this.#receive(controller, undefined);
       if (this.#waiting === undefined && this.#forwarded.counted?.settling === undefined) controller.resume();
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error));
@@ -203,14 +213,28 @@ export class Relay implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     const { request, response } = this.#forwarded.call;
     if (!response.headersSent) {
-      this.#settle(upstreamDenial(error));
+      this.#settle(upstreamDenial(error, this.#hasBegun));
+      return;
+    }
+    const denial = unreadableAnswer(error);
+    const last = denial && this.#refusalEvent(denial);
+    // The refusal of a filter is logged in any case.
+    this.#settle(denial);
+    if (last !== undefined) {
+      response.end(last);
       return;
     }
     // The client must notice that the answer is incomplete. Chunks or a length show it. A body that ends with its
-    // connection (HTTP/1.0) needs a reset. The refusal of a filter is logged in any case.
-    this.#settle(unreadableAnswer(error));
+    // connection (HTTP/1.0) needs a reset.
     if (request.httpVersionMinor === 0 && !('encrypted' in request.socket)) request.socket.resetAndDestroy();
     else response.destroy();
+  }
+
+  /** The event that tells a client that its request gets no other answer; undefined where none can be written. */
+  #refusalEvent(denial: Denial): string | undefined {
+    if (!this.#isEventStream || this.#boundary?.isBetween() !== true) return undefined;
+    const { call, grant } = this.#forwarded;
+    return refusalEvent(grant.action, call.decision, denial);
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -318,13 +342,16 @@ function createKeepalive(quietMs: number, boundary: EventBoundary, write: (chunk
   }, quietMs).unref();
 }
 
-function upstreamDenial(error: Error): Denial {
+/** @param hasBegun Whether the header section of the answer could be read. */
+function upstreamDenial(error: Error, hasBegun: boolean): Denial {
   const unreadable = unreadableAnswer(error);
   if (unreadable !== undefined) return unreadable;
   if (error instanceof errors.HeadersTimeoutError || error instanceof errors.ConnectTimeoutError) {
     return new Denial('upstream.timeout', error.message, { cause: error });
   }
-  if (error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
+  // undici compares the length of a body that it has not read with a length that is none.
+  const isLengthInvalid = !hasBegun && error instanceof errors.ResponseContentLengthMismatchError;
+  if (isLengthInvalid || error instanceof errors.HTTPParserError || error instanceof errors.HeadersOverflowError) {
     return new Denial('upstream.invalid', error.message, { cause: error });
   }
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';

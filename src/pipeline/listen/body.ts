@@ -1,4 +1,6 @@
 import type { Quota } from '../../lib/fair-share.ts';
+import { Gatherer } from '../../lib/gatherer.ts';
+import { addressBlock } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 
@@ -16,8 +18,9 @@ export function bodyQuotaBytes(maxBytes: number): number {
  * Reads the whole body of a call, once. A declared length over `maxBytes` is refused before the first byte, an
  * undeclared one as soon as the body exceeds the limit.
  *
- * @param quota In bytes, by client address. A body of more than {@link SMALL_BYTES} takes from it until its call ends.
- *   Otherwise a client could fill the memory with many bodies that never end.
+ * @param quota In bytes of memory, by {@link addressBlock} of the client. A body that holds more than
+ *   {@link SMALL_BYTES} takes from it until its call ends. Otherwise a client could fill the memory with many bodies
+ *   that never end.
  *
  * @throws {Denial} `body.too_large`, `body.no_room`, or `body.incomplete` when the client ends early.
  */
@@ -31,30 +34,35 @@ export function readBody(call: Call, maxBytes: number, quota: Quota): Promise<Bu
   // A request without a body emits no events.
   if (request.readableEnded) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const gatherer = new Gatherer(maxBytes);
     let taken = 0;
     let isRead = false;
     const refuse = (denial: Denial): void => {
       request.off('data', onData);
+      gatherer.clear();
       reject(denial);
     };
-    const takeQuota = (): boolean => {
-      if (!quota.take(client, bytes - taken)) return false;
-      if (taken === 0) response.once('close', () => quota.give(client, taken));
-      taken = bytes;
-      return true;
+    const takeQuota = (): void => {
+      const owner = addressBlock(client);
+      const { heldBytes } = gatherer;
+      if (!quota.take(owner, heldBytes - taken)) {
+        refuse(new Denial('body.no_room', `bodies in memory exceed the quota of ${owner} or the total`));
+        return;
+      }
+      if (taken === 0) response.once('close', () => quota.give(owner, taken));
+      taken = heldBytes;
     };
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
-      if (bytes > maxBytes) refuse(tooLarge());
-      else if (bytes > SMALL_BYTES && !takeQuota()) {
-        refuse(new Denial('body.no_room', `bodies in memory exceed the quota of ${client} or the total`));
-      } else chunks.push(chunk);
+      if (gatherer.length + chunk.length > maxBytes) {
+        refuse(tooLarge());
+        return;
+      }
+      gatherer.push(chunk);
+      if (gatherer.heldBytes > SMALL_BYTES && gatherer.heldBytes > taken) takeQuota();
     };
     const onEnd = (): void => {
       isRead = true;
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+      resolve(gatherer.take());
     };
     const onClose = (): void => {
       if (!isRead) refuse(new Denial('body.incomplete', 'the client ended before its body'));

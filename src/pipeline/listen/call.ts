@@ -107,8 +107,8 @@ const nameOf = remembered((spelled): Name => {
 /**
  * Reads the header section of a request.
  *
- * @throws {Denial} `request.duplicate_header` for a second decisive field, `request.credentials` if that is
- *   `Authorization`; `request.framing` for a transfer coding besides `chunked`, and if `Connection` nominates a
+ * @throws {Denial} `request.duplicate_header` for a second decisive field besides `DPoP`, `request.credentials` if that
+ *   is `Authorization`; `request.framing` for a transfer coding besides `chunked`, and if `Connection` nominates a
  *   decisive field, which the upstream would then not get; `request.malformed` without a `Host`; `request.expectation`.
  */
 export function readFields(raw: readonly string[]): Fields {
@@ -120,9 +120,10 @@ export function readFields(raw: readonly string[]): Fields {
     const value = raw[i + 1] as string;
     names.push(lower);
     if (member !== undefined) {
-      if ((found & bit) !== 0) throw duplicate(lower);
+      if ((found & bit) !== 0 && member !== 'dpop') throw duplicate(lower);
+      // RFC 9110 §5.3. A list is no proof: where the token needs one, the refusal has a challenge (RFC 9449 §7.1).
+      fields[member] = (found & bit) === 0 ? value : `${fields[member]}, ${value}`;
       found |= bit;
-      fields[member] = value;
     } else if (lower === 'connection') {
       fields.connection = fields.connection === undefined ? value : `${fields.connection},${value}`;
     }

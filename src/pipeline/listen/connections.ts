@@ -8,10 +8,12 @@ const LINGER_MS = 1_000;
 interface Connection {
   /** The response to its newest request. */
   newest: ServerResponse;
-  /** Whether the newest request came before the answer to the one before it (pipelining). */
-  queued: boolean;
+  /** The response that must be finished before the newest request is served; undefined for none. */
+  earlier: ServerResponse | undefined;
   /** The number of requests that wait to be served. */
   waiting: number;
+  /** Whether malformed bytes were received: a request whose body they end is not served. */
+  isRefused: boolean;
 }
 
 /** The most requests that may wait on one connection. */
@@ -25,18 +27,23 @@ export class Connections {
   begun({ socket }: IncomingMessage, response: ServerResponse): ServerResponse | undefined {
     const connection = this.#connections.get(socket);
     if (connection === undefined) {
-      rememberWhileOpen(this.#connections, socket, { newest: response, queued: false, waiting: 0 });
+      rememberWhileOpen(this.#connections, socket, {
+        newest: response,
+        earlier: undefined,
+        waiting: 0,
+        isRefused: false,
+      });
       return undefined;
     }
     const earlier = connection.newest;
     connection.newest = response;
-    connection.queued = !earlier.writableFinished;
-    return connection.queued ? earlier : undefined;
+    connection.earlier = earlier.writableFinished ? undefined : earlier;
+    return connection.earlier;
   }
 
   /**
-   * Serves a request after `earlier` has finished. A connection has one request in flight, and none after an answer
-   * that closes the connection, RFC 9112 §9.6.
+   * Serves the newest request after `earlier` has finished. A connection has one request in flight, and none after an
+   * answer that closes the connection, RFC 9112 §9.6.
    *
    * @returns false if too many requests wait on the connection.
    */
@@ -44,9 +51,10 @@ export class Connections {
     const connection = this.#connections.get(socket);
     if (connection === undefined || connection.waiting === MAX_WAITING) return false;
     connection.waiting += 1;
+    const { newest } = connection;
     earlier.once('finish', () => {
       connection.waiting -= 1;
-      if (socket.writable) serve();
+      if (socket.writable && (newest.req.complete || !connection.isRefused)) serve();
     });
     return true;
   }
@@ -57,15 +65,35 @@ export class Connections {
   }
 
   /**
-   * Whether a client would read an answer to malformed bytes as such. After a whole request that is still unanswered,
-   * the client would read it as the answer to that request. After the beginning of an answer, it would be part of that
-   * answer.
+   * Calls `act` once when an answer to malformed bytes is due: after the answers to all whole requests before them, of
+   * which a client would otherwise take it for one. `mayAnswer` is false if the client has left, or if the answer to
+   * the very request that the bytes belong to has begun. An answer that has begun gets a second to finish.
    */
-  canBeAnswered(socket: Duplex): boolean {
+  refuse(socket: Duplex, act: (mayAnswer: boolean) => void): void {
     const connection = this.#connections.get(socket);
-    if (connection === undefined || !this.isDue(socket)) return true;
-    const { newest, queued } = connection;
-    return !queued && !newest.headersSent && !newest.req.complete;
+    if (connection?.isRefused === true) return;
+    if (connection !== undefined) connection.isRefused = true;
+    const due = connection && this.#wholeDue(connection);
+    if (due === undefined) {
+      act(connection === undefined || !this.isDue(socket) || !connection.newest.headersSent);
+      return;
+    }
+    const settle = (): void => {
+      clearTimeout(timer);
+      due.off('finish', settle);
+      socket.off('close', settle);
+      act(socket.writable && due.writableFinished);
+    };
+    const timer = due.headersSent ? setTimeout(settle, LINGER_MS) : undefined;
+    due.once('finish', settle);
+    // A response that waits for its turn has no `close` event.
+    socket.once('close', settle);
+  }
+
+  /** The last response that is due to a whole request. */
+  #wholeDue({ newest, earlier }: Connection): ServerResponse | undefined {
+    if (newest.req.complete) return newest.writableFinished ? undefined : newest;
+    return earlier?.writableFinished === false ? earlier : undefined;
   }
 
   /**

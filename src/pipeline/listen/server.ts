@@ -122,13 +122,15 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   };
   const refuse = (socket: Duplex, reason: Reason, detail: string): void => {
     scheduler.beginWaiting(socket);
-    const { status, requestId } = onMalformed(reason, detail);
-    if (connections.canBeAnswered(socket)) {
-      socket.write(
-        `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
-      );
-    }
-    endSoon(socket);
+    connections.refuse(socket, (mayAnswer) => {
+      const { status, requestId } = onMalformed(reason, detail);
+      if (mayAnswer) {
+        socket.write(
+          `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\nX-Request-Id: ${requestId}\r\n\r\n`,
+        );
+      }
+      endSoon(socket);
+    });
   };
   // With TLS, requests come on other sockets than Node accepts.
   const served = security === undefined ? sockets : openSockets(server, 'secureConnection');

@@ -1,5 +1,6 @@
-import { withoutInvisible, folded } from '../../lib/look-alike.ts';
+import { folded } from '../../lib/look-alike.ts';
 import { Denial } from '../../model/denial.ts';
+import { droppable, segmentReadings } from '../../lib/http/lenient-path.ts';
 import { pathFlaw } from '../../lib/http/path-flaw.ts';
 
 /** Finds what is mounted at a path. Whole segments match, and the longest mount wins. */
@@ -70,17 +71,9 @@ interface Node {
 }
 
 /**
- * Characters of a segment that some servers drop: a dot, a space (some write it as a plus), non-ASCII characters. `?`
- * and `#` end the path if a proxy decodes it and writes it into another URL.
- */
-const droppable = /[.+?#]|[^!-~]/;
-/** The places where a name may end for such servers: at trailing dots and spaces, and at each extension. */
-const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|$)/gu;
-
-/**
  * Creates the look-up of how many segments of a path match a mounted path without what some servers drop: invisible
- * characters, spaces around a segment, dots after it, extensions (`admin.json`, `admin.tar.gz`), and the rest after an
- * encoded `?` or `#`. A segment that is itself mounted stays whole.
+ * characters, spaces around a segment, dots after it, extensions (`admin.json`, `admin.tar.gz`), streams of NTFS, and
+ * the rest after an encoded `?` or `#`. A segment that is itself mounted stays whole.
  *
  * @returns a function of a folded path; 0 if it matches nothing but the root.
  */
@@ -122,14 +115,7 @@ function segmentsOf(path: string, limit = path.length): readonly string[] {
 function childrenOf({ children }: Node, segment: string, longest: number): readonly Node[] {
   const own = children.get(segment);
   if (own !== undefined) return [own];
-  const visible = withoutInvisible(segment).trimStart();
-  const found: Node[] = [];
-  for (const { index } of visible.matchAll(nameEnd)) {
-    if (index > longest) break;
-    const child = children.get(visible.slice(0, index));
-    if (child !== undefined) found.push(child);
-  }
-  return found;
+  return segmentReadings(segment, longest).flatMap((reading) => children.get(reading) ?? []);
 }
 
 /** A request target in origin form, split, in its only accepted spelling. */

@@ -9,10 +9,11 @@ import {
   neededScopes,
   type Verdict,
 } from './condition.ts';
-import { claimReader, type MemberReader } from '../../lib/json/pointer.ts';
+import { ownMember } from '../../lib/json/own-member.ts';
+import { claimReader, keysOf, type MemberReader, unreachable } from '../../lib/json/pointer.ts';
 import type { RequiredAuthentication } from '../../model/denial.ts';
-import type { GatewayClaimName } from '../../model/gateway-claims.ts';
-import type { Principal } from '../../model/principal.ts';
+import { gatewayClaim, type GatewayClaimName } from '../../model/gateway-claims.ts';
+import type { Claims, Principal } from '../../model/principal.ts';
 import { compilePredicates, describeFound, wantedBy } from '../predicate.ts';
 import { malformedPointer } from '../../lib/json/describe-value.ts';
 
@@ -123,7 +124,25 @@ export function compileClaims(
 export function compileClaim(name: string, path: DocumentPath, faults: PolicyFault[]): MemberReader {
   const read = claimReader(name);
   if (read === undefined) faults.push({ path, message: malformedPointer(name) });
-  return read ?? (() => undefined);
+  return (claims) => (isElsewhere(claims, name) ? unreachable : read?.(claims));
+}
+
+/**
+ * Whether a token leaves the claim to another source: OpenID Connect Core §5.6.2, and Entra ID's `hasgroups`. The
+ * gateway does not ask that source. An absent claim would satisfy a `not`: a caller in too many groups would pass where
+ * each of these groups is excluded.
+ */
+function isElsewhere(claims: Claims, name: string): boolean {
+  const names = ownMember(claims, '_claim_names');
+  const hasGroups = ownMember(claims, 'hasgroups') ?? false;
+  if (names === undefined && hasGroups === false) return false;
+  const member = gatewayClaim(name)?.source ?? memberOf(name);
+  return ownMember(names, member) !== undefined || (hasGroups !== false && member === 'groups');
+}
+
+/** The member of the token that a claim's name, or a JSON Pointer to one, leads through. */
+function memberOf(name: string): string {
+  return (name.startsWith('/') ? keysOf(name)?.[0] : name) ?? name;
 }
 
 /** The condition that one claim is as its predicates want. */
@@ -158,7 +177,8 @@ function judgeOf({ read, predicates }: ClaimRead, unmet: Verdict): Condition['ju
   };
 }
 
-function foundIn({ read, predicates }: ClaimRead, { claims }: Principal): string {
+function foundIn({ name, read, predicates }: ClaimRead, { claims }: Principal): string {
+  if (isElsewhere(claims, name)) return 'a claim that the token leaves to another source (_claim_names, hasgroups)';
   return describeFound(read(claims), predicates);
 }
 

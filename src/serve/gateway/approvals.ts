@@ -98,7 +98,7 @@ async function explainTo(call: Call, id: string): Promise<void> {
 const MAX_SHOWN = 20;
 const SWEEP_MS = 1_000;
 
-type Views = Pick<typeof import('../../pipeline/approve/api.ts'), 'approvalView' | 'shownView'>;
+type Views = Pick<typeof import('../../pipeline/approve/api.ts'), 'approvalView' | 'shownView' | 'viewFor'>;
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
 type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
 
@@ -152,9 +152,12 @@ export class ApprovalEvents implements ApprovalObserver {
     const approvals = this.#approvals;
     if (approvals === undefined) return undefined;
     const answer = async (act: (views: Views, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
-      const { approvalView, shownView, isDecisionRefused } = await import('../../pipeline/approve/api.ts');
+      const { approvalView, shownView, viewFor, isDecisionRefused } = await import('../../pipeline/approve/api.ts');
       try {
-        return { status: 200, body: JSON.stringify(await act({ approvalView, shownView }, await approvals())) };
+        return {
+          status: 200,
+          body: JSON.stringify(await act({ approvalView, shownView, viewFor }, await approvals())),
+        };
       } catch (error) {
         if (isDecisionRefused(error)) return { status: error.status, body: error.message };
         return { status: 503, body: messageOf(error) };
@@ -163,6 +166,7 @@ export class ApprovalEvents implements ApprovalObserver {
     return {
       list: () =>
         answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
+      find: (id) => answer(async ({ viewFor }, loaded) => viewFor(loaded, id, 'operator')),
       async waiting() {
         try {
           const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { createAllowed } from '../../pipeline/listen/allow.ts';
+import { type Allowed, createAllowed } from '../../pipeline/listen/allow.ts';
 import { arrive, canonicalCall } from '../../pipeline/listen/call.ts';
 import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
 import type { Call } from '../../model/call.ts';
@@ -26,14 +26,16 @@ import { createForwardAuth } from './forward-auth.ts';
 import {
   type ConfigScope,
   type ConfiguredGateway,
+  createFailureLimit,
   createRouteStages,
   type ProcessScope,
   type ServedRoute,
 } from './route-stages.ts';
 import { createQuota } from '../../lib/fair-share.ts';
-import { isSameSecret } from '../../lib/digest.ts';
-import { Denial } from '../../model/denial.ts';
+import { digestOf, isSameSecret } from '../../lib/digest.ts';
+import { Denial, isTokenDenial } from '../../model/denial.ts';
 import type { GrantedCall } from '../../model/grant.ts';
+import type { Failures } from '../../model/shared.ts';
 import type { EventSource, RevocationAnswer, RevocationReceiver } from '../../model/revocation.ts';
 import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
 import { answer } from '../../pipeline/respond/answer.ts';
@@ -45,7 +47,15 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const crossOrigin = createCrossOrigin(allowed.origin);
   const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
   const access = processScope.revocation;
-  const revocation = config.revocation && access && new RevocationEndpoints(config, access.receive);
+  const revocation =
+    config.revocation &&
+    access &&
+    new RevocationEndpoints(config, {
+      allowed,
+      receive: access.receive,
+      failures: createFailureLimit(config, configScope, processScope),
+      refuse: (call, denial) => recordRefusal(call, denial),
+    });
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, stagesOf(route)] as const),
@@ -90,6 +100,14 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
   };
 
+  /** Refuses a call that no route has. */
+  function recordRefusal(call: Call, denial: Denial): void {
+    const decidedAt = performance.now();
+    const nothing = { route: undefined, principal: undefined, attempt: undefined, rule: undefined, shadow: undefined };
+    const given = refuse(call, denial, undefined);
+    gateway.record({ ...nothing, call, allow: false, denial, answer: given, details: config.log.details, decidedAt });
+  }
+
   /** The endpoints that the gateway itself answers are routes as any other, but for their last stage. */
   function endpointStages(): readonly ServedRoute[] {
     const { approvals } = configScope;
@@ -116,26 +134,48 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 const MAX_BYTES = 64 * 1024;
 const RETRY_SECONDS = 5;
 
+interface EndpointParts {
+  readonly allowed: Pick<Allowed, 'requireHost'>;
+  /** Asks the process that keeps revocations. */
+  readonly receive: RevocationReceiver;
+  /** Counts wrong credentials as failures of the address. */
+  readonly failures: Failures;
+  /** Answers and records a push that was refused as a call is. */
+  readonly refuse: (call: Call, denial: Denial) => void;
+}
+
 class RevocationEndpoints {
-  readonly #receive: RevocationReceiver;
+  readonly #parts: EndpointParts;
   readonly #byPath: ReadonlyMap<string | undefined, EventSource>;
   readonly #room = createQuota(bodyQuotaBytes(MAX_BYTES));
+  readonly #hasAddresses: boolean;
 
-  /** @param receive Asks the process that keeps revocations. */
-  constructor({ revocation }: Config, receive: RevocationReceiver) {
-    this.#receive = receive;
+  constructor({ revocation, log }: Config, parts: EndpointParts) {
+    this.#parts = parts;
     this.#byPath = new Map(Array.from(revocation?.sources.values() ?? [], (source) => [source.path, source]));
+    this.#hasAddresses = log.details.addresses;
   }
 
-  /** Takes a SET that a transmitter pushes, RFC 8935; false for any other call. */
+  /**
+   * Takes a SET that a transmitter pushes, RFC 8935; false for any other call.
+   *
+   * @throws {Denial} `request.host` for another `Host` than those of the gateway.
+   */
   push(call: Call): boolean {
     const source = this.#byPath.get(call.path);
     if (source === undefined) return false;
-    this.#take(call, source)
-      .catch((error: unknown) => answerTo(error))
-      .then((given) => send(call, given))
-      .catch(() => call.response.destroy());
+    this.#parts.allowed.requireHost(call);
+    void this.#answer(call, source).catch(() => call.response.destroy());
     return true;
+  }
+
+  async #answer(call: Call, source: EventSource): Promise<void> {
+    try {
+      send(call, await this.#take(call, source));
+    } catch (error) {
+      if (error instanceof Denial && error.reason === 'failures.exceeded') this.#parts.refuse(call, error);
+      else send(call, answerTo(error));
+    }
   }
 
   /** Answers a call of the endpoint that was allowed. */
@@ -143,17 +183,38 @@ class RevocationEndpoints {
     if (mediaTypeOf(call) !== 'application/json')
       return send(call, refused('invalid_request', 'Content-Type is not application/json'));
     const body = (await readBody(call, MAX_BYTES, this.#room)).toString('utf8');
-    send(call, await this.#receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
+    send(call, await this.#parts.receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
   }
 
-  async #take(call: Call, { name, authorization }: EventSource): Promise<RevocationAnswer> {
+  async #take(call: Call, source: EventSource): Promise<RevocationAnswer> {
     if (call.method !== 'POST') return { status: 405 };
-    if (authorization !== undefined && !isSameSecret(call.fields.authorization ?? '', authorization))
-      return refusal('authentication_failed', 'Authorization is not the one that was agreed');
+    const { name } = source;
+    if (!(await this.#isAuthentic(call, source)))
+      return this.#parts.receive({
+        ask: 'refused',
+        source: name,
+        address: this.#hasAddresses ? call.client : undefined,
+      });
     if (mediaTypeOf(call) !== 'application/secevent+jwt')
       return refusal('invalid_request', 'Content-Type is not application/secevent+jwt');
     const set = (await readBody(call, MAX_BYTES, this.#room)).toString('latin1').trim();
-    return this.#receive({ ask: 'push', source: name, set });
+    return this.#parts.receive({ ask: 'push', source: name, set });
+  }
+
+  /** @throws {Denial} `failures.exceeded` after too many wrong credentials of the address, whatever this one is. */
+  async #isAuthentic(call: Call, { name, authorization: agreed }: EventSource): Promise<boolean> {
+    if (agreed === undefined) return true;
+    const { authorization = '' } = call.fields;
+    try {
+      const question = { call, servers: `push ${name}`, token: digestOf(authorization) };
+      await this.#parts.failures.guard(question, async () => {
+        if (!isSameSecret(authorization, agreed)) throw new Denial('token.inactive', 'a wrong credential');
+      });
+      return true;
+    } catch (error) {
+      if (isTokenDenial(error)) return false;
+      throw error;
+    }
   }
 }
 

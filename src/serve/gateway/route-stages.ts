@@ -13,7 +13,8 @@ import {
 import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
 import { createPossession, createProofChecks, type Nonces } from '../../pipeline/authenticate/possession.ts';
 import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';
-import { createForward, type Pools } from '../../pipeline/forward/forward.ts';
+import type { ConnectionPools } from '../../pipeline/forward/connection-pool.ts';
+import { createForward } from '../../pipeline/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-streams.ts';
 import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
@@ -48,7 +49,7 @@ import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
 import type { Events } from '../../model/events.ts';
 import type { Ledger } from '../../model/ledger.ts';
-import type { RateLimiters, ReplayMemory } from '../../model/shared.ts';
+import type { Failures, RateLimiters, ReplayMemory } from '../../model/shared.ts';
 import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
 import type { Log } from '../../telemetry/log.ts';
 
@@ -79,9 +80,9 @@ export function createRouteStages(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): (route: Route) => ServedRoute {
   const { clients, limiters, ledger, approvals, decisionPoints, sessions, nonces, identityKeys } = configScope;
-  const { log, events, clock, pools, replays, streams, newest } = processScope;
+  const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
-  const failures = createFailures(config.limits.failures, { limiters, clock, warnOfProxy });
+  const failures = createFailureLimit(config, configScope, processScope);
   const guard =
     config.revocation &&
     processScope.revocation &&
@@ -115,7 +116,7 @@ export function createRouteStages(
     const forwarding = {
       publicUrl,
       claimed,
-      pools,
+      connections,
       streams,
       observer: events,
       clock,
@@ -195,12 +196,17 @@ export function createRouteStages(
   function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
     return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
   }
+}
 
-  function warnOfProxy(address: string): void {
-    const advice =
-      'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
-    log.event('warn', advice, { address });
-  }
+/** Creates the limit of failures of `config`. All share their counts. */
+export function createFailureLimit(
+  { limits }: Config,
+  { limiters }: Pick<ConfigScope, 'limiters'>,
+  { log, clock }: Pick<ProcessScope, 'log' | 'clock'>,
+): Failures {
+  const advice = 'limits.failures refuses an address that sends X-Forwarded-For; add your own proxy to trusted_proxies';
+  const warnOfProxy = (address: string): void => log.event('warn', advice, { address });
+  return createFailures(limits.failures, { limiters, clock, warnOfProxy });
 }
 
 function upstreamUrl(route: Route, { path, query }: Call): string {
@@ -214,7 +220,7 @@ export interface ProcessScope {
   readonly clock: Clock;
   /** The certificate that a client proved to hold, as the listener verifies it. */
   readonly certificateOf: CertificateOf;
-  readonly pools: Pools;
+  readonly connections: ConnectionPools;
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
   readonly revocation: RevocationAccess | undefined;

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { createBackOff } from '../../lib/back-off.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/wording.ts';
 import { isSameSecret } from '../../lib/digest.ts';
 import type { RevocationObserver } from '../../model/events.ts';
-import type { EventSource, RevocationAnswer, SourceState } from '../../model/revocation.ts';
+import type { EventSource, LeaseState, RevocationAnswer, SourceState } from '../../model/revocation.ts';
 import { STREAM_UPDATED } from './security-event.ts';
 import type { SetOutcome, Receiver, SetSource } from './receiver.ts';
 import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from './transmitter.ts';
@@ -14,11 +14,15 @@ import { type EventStream, type SetRefusal, Transmitter, TransmitterError } from
 export interface DeliveryParts {
   readonly source: EventSource;
   readonly publicUrl: string;
-  readonly receiver: Receiver;
+  readonly receiver: Pick<Receiver, 'receive'>;
   readonly observer: RevocationObserver;
   readonly clock: Clock;
-  /** Whether this replica manages the stream and polls now. Rejects while the store is unavailable. */
-  readonly lease: () => Promise<boolean>;
+  /**
+   * Whether this replica manages the stream and polls now. Rejects while the store is unavailable.
+   *
+   * @param polledAt {@link LeaseHolder.polledAt}
+   */
+  readonly lease: (polledAt: number | undefined) => Promise<LeaseState>;
   /** What all replicas share, so that each knows the verification states of the others. */
   readonly stateKey: string;
 }
@@ -29,6 +33,8 @@ const LONGEST_RETRY_MS = 60_000;
 const IDLE_MS = 500;
 const STREAM_CHECK_MS = 5 * 60_000;
 const LEASE_RENEWAL_MS = 5_000;
+/** How long a replica trusts that another one polls. */
+const SILENT_MS = 60_000;
 
 /** The events of one source: keeps its stream, takes what it pushes, or polls. It is never in the way of a request. */
 export class Delivery implements SetSource {
@@ -41,6 +47,9 @@ export class Delivery implements SetSource {
   #lastEventAt: number | undefined;
   #problem: string | undefined;
   #checkAt = 0;
+  /** When events were last known to arrive, here or at another replica. */
+  #polledAt: number | undefined;
+  readonly #begunAt: number;
   #isUp: boolean | undefined;
   #closed = false;
   /** Ends the pause. */
@@ -49,6 +58,7 @@ export class Delivery implements SetSource {
   constructor(parts: DeliveryParts) {
     const { source, publicUrl, clock } = parts;
     this.#parts = parts;
+    this.#begunAt = clock();
     this.name = source.name;
     this.targets = source.targets;
     this.#transmitter = new Transmitter(source, publicUrl, clock);
@@ -125,11 +135,14 @@ export class Delivery implements SetSource {
     const { source, lease } = this.#parts;
     const isManaged = source.token !== undefined;
     // Each replica has to know the audience of the stream. Only one makes it, and polls.
-    const isLeader = await lease();
+    const { isHeld: isLeader, polledAt } = await lease(this.#polls());
     if (isManaged && this.#parts.clock() >= this.#checkAt) await this.#check(isLeader);
     if (!isManaged) await this.#transmitter.metadata();
     if (!isLeader) {
-      this.#setUp(undefined);
+      this.#polledAt = polledAt ?? this.#polledAt;
+      const isSilent = this.#parts.clock() - Math.max(this.#polledAt ?? 0, this.#begunAt) > SILENT_MS;
+      if (isSilent) this.#setUp(false, 'no replica has polled for a minute');
+      else this.#setUp(undefined);
       return LEASE_RENEWAL_MS;
     }
     if (source.delivery === 'push') {
@@ -180,7 +193,7 @@ export class Delivery implements SetSource {
     if (endpoint === undefined) throw new TransmitterError('the stream has no endpoint to poll');
     const begun = this.#parts.clock();
     // The lease ends while a transmitter holds back its answer, unless it is renewed meanwhile.
-    const renewal = setInterval(() => void this.#parts.lease().catch(() => {}), LEASE_RENEWAL_MS).unref();
+    const renewal = setInterval(() => void this.#parts.lease(this.#polls()).catch(() => {}), LEASE_RENEWAL_MS).unref();
     const { taken, refused } = acks;
     try {
       const sets = await this.#transmitter.poll(endpoint, taken, refused);
@@ -198,21 +211,28 @@ export class Delivery implements SetSource {
     }
   }
 
+  /** One after the other: requests are served between the events of an answer. */
   async #take(sets: ReadonlyMap<string, string>, acks: Acks): Promise<boolean> {
-    let hasAll = true;
-    const all = await Promise.all(Array.from(sets, async ([id, set]) => [id, await this.#receive(set)] as const));
-    for (const [id, received] of all) {
+    for (const [id, set] of sets) {
+      const received = await this.#receive(set);
+      if (received.kind === 'unavailable') return false;
       if (received.kind === 'taken') acks.taken.push(id);
-      else if (received.kind === 'refused') acks.refused.set(id, errorOf(received.error.code, received.error.message));
-      else hasAll = false;
+      else acks.refused.set(id, errorOf(received.error.code, received.error.message));
+      await setImmediate();
     }
-    return hasAll;
+    return true;
   }
 
   async #receive(set: string): Promise<SetOutcome> {
     const received = await this.#parts.receiver.receive(this, set);
     if (received.kind === 'taken') this.#lastEventAt = this.#parts.clock();
     return received;
+  }
+
+  /** When events were last known to arrive: now, while nothing has failed. A transmitter may hold back its answer. */
+  #polls(): number | undefined {
+    if (this.#isUp === true) this.#polledAt = this.#parts.clock();
+    return this.#polledAt;
   }
 
   #setUp(isUp: boolean | undefined, problem?: string): void {

@@ -2,11 +2,13 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { lengthPrefixed } from '../../lib/digest.ts';
 import {
-  MAX_REVOCATIONS,
+  type LeaseHolder,
+  type LeaseState,
   memoryPlace,
   type Revocation,
   type RevocationNews,
   type RevocationPlace,
+  type RevocationRoom,
   type RevokedTokens,
 } from '../../model/revocation.ts';
 import { type KeptEvent, RevocationFile } from '../../store/revocation-file.ts';
@@ -26,14 +28,18 @@ export interface KeeperParts {
   readonly clock: Clock;
   readonly index: RevocationIndex;
   readonly keepMs: number;
+  /** Of each issuer. */
+  readonly room: RevocationRoom;
   /** Called with what other processes have to learn. */
   readonly onNews: (news: RevocationNews) => void;
   /** Called when an issuer has no room left, and all its tokens were revoked. */
   readonly onFull: (issuer: string) => void;
-  readonly max?: number | undefined;
 }
 
-/** Bounds memory; the oldest is forgotten first. A repetition that is not noticed revokes what is revoked already. */
+/**
+ * Bounds memory and the store; the oldest is forgotten first. A repetition that is not noticed revokes what is revoked
+ * already.
+ */
 const MAX_IDS = 100_000;
 
 /** Keeps revocations: in this process first, so that they hold at once, then where a restart finds them. */
@@ -43,10 +49,12 @@ export class Keeper {
   readonly #ids = new Map<string, number>();
   #place: RevocationPlace = memoryPlace;
   #keepMs: number;
+  #room: RevocationRoom;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#keepMs = parts.keepMs;
+    this.#room = parts.room;
     parts.index.keepFor(parts.keepMs);
   }
 
@@ -57,6 +65,14 @@ export class Keeper {
   set keepMs(keepMs: number) {
     this.#keepMs = keepMs;
     this.#parts.index.keepFor(keepMs);
+  }
+
+  get room(): RevocationRoom {
+    return this.#room;
+  }
+
+  set room(room: RevocationRoom) {
+    this.#room = room;
   }
 
   /** Keeps in `file` from now on. Returns how many bytes of its end were no whole line. */
@@ -87,15 +103,15 @@ export class Keeper {
     if (at === undefined) return this.#drop(tokens, key, now);
     // Never later than now: a transmitter with a wrong clock must not refuse tokens that are yet to be issued.
     const time = Math.max(0, Math.min(Math.floor(at), now));
-    const revocations = this.#withinBound(tokens.map((each) => ({ ...each, at: time, arrivedAt: now })));
+    const revocations = this.#withinRoom(tokens.map((each) => ({ ...each, at: time, arrivedAt: now })));
     this.take({ revocations, dropped: [] });
-    const result = await this.#persist(revocations, key, now);
+    const result = await this.#persist(revocations, this.#keptId(key), now);
     if (key !== undefined) this.#remember(key, now);
     return result;
   }
 
-  /** Whether this caller has the lease `name`, for `forMs`. Rejects while the place is unavailable. */
-  lease(name: string, holder: string, forMs: number): Promise<boolean> {
+  /** {@link RevocationPlace.lease}. Rejects while the place is unavailable. */
+  lease(name: string, holder: LeaseHolder, forMs: number): Promise<LeaseState> {
     return this.#place.lease(name, holder, forMs);
   }
 
@@ -110,7 +126,7 @@ export class Keeper {
 
   async #drop(dropped: readonly RevokedTokens[], key: string | undefined, now: number): Promise<'kept' | 'repeated'> {
     this.take({ revocations: [], dropped });
-    if ((await this.#place.drop(dropped, key)) === 'repeated') return 'repeated';
+    if ((await this.#place.drop(dropped, this.#keptId(key))) === 'repeated') return 'repeated';
     if (key !== undefined) this.#remember(key, now);
     return 'kept';
   }
@@ -126,15 +142,21 @@ export class Keeper {
     return 'kept';
   }
 
-  /** Without room, a further one becomes one of all tokens of the issuer. No other one is forgotten. */
-  #withinBound(revocations: readonly Revocation[]): readonly Revocation[] {
-    const { index, max = MAX_REVOCATIONS, onFull } = this.#parts;
+  /** Without room, a further one becomes one of all tokens of its issuer. No other one is forgotten. */
+  #withinRoom(revocations: readonly Revocation[]): readonly Revocation[] {
     return revocations.map((revocation) => {
-      if (!index.isFullFor(revocation, max)) return revocation;
+      if (!this.#parts.index.isFullFor(revocation, this.#room)) return revocation;
       const { issuer, at, arrivedAt, token } = revocation;
-      onFull(issuer);
-      return { issuer, at: token === undefined ? at : arrivedAt, arrivedAt };
+      const all = { issuer, at: token === undefined ? at : arrivedAt, arrivedAt };
+      this.#tellFull(all);
+      return all;
     });
+  }
+
+  /** Once for each second in which all tokens of an issuer end: a source sends thousands. */
+  #tellFull({ issuer, at }: Revocation): void {
+    const ended = this.#parts.index.get({ issuer });
+    if (ended === undefined || ended.at < at) this.#parts.onFull(issuer);
   }
 
   #knows(key: string): boolean {
@@ -143,10 +165,17 @@ export class Keeper {
   }
 
   #remember(key: string, arrivedAt: number): void {
+    this.#ids.delete(key);
     this.#ids.set(key, arrivedAt);
-    if (this.#ids.size <= MAX_IDS) return;
-    const [oldest] = this.#ids.keys();
-    if (oldest !== undefined) this.#ids.delete(oldest);
+    for (const oldest of this.#ids.keys()) {
+      if (this.#ids.size <= MAX_IDS && this.#knows(oldest)) break;
+      this.#ids.delete(oldest);
+    }
+  }
+
+  /** Without room for more ids, only this process remembers them. */
+  #keptId(key: string | undefined): string | undefined {
+    return this.#ids.size < MAX_IDS ? key : undefined;
   }
 
   /** The events of a file that is written anew. */

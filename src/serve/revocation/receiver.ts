@@ -82,6 +82,13 @@ export class Receiver {
     }
   }
 
+  /** Refuses a push with a wrong credential, RFC 8935 §2.4. */
+  refused(source: string, address: string | undefined): RevocationAnswer {
+    const [err, description] = ['authentication_failed', 'Authorization is not the one that was agreed'];
+    this.#note(source, undefined, 'refused', { error: err, detail: description, address });
+    return { status: 400, body: { err, description } };
+  }
+
   /** The endpoint of global token revocation. `by`: the client that calls it, for the log. */
   async endpoint(
     body: string,
@@ -127,15 +134,16 @@ export class Receiver {
     }
     const effect = effectOf(uri, payload);
     if (effect === 'malformed') throw new SetError('invalid_request', 'the event is not as it is defined');
-    if (effect === undefined || effect === 'none') {
-      const detail = effect === 'none' ? 'the event changes no rights' : `the event ${uri.slice(0, 200)}`;
-      return this.#note(source.name, name, 'not_understood', { jti, txn, detail });
-    }
+    if (effect === 'none') return this.#note(source.name, name, 'ignored', { jti, txn });
+    if (effect === undefined)
+      return this.#note(source.name, name, 'not_understood', { jti, txn, detail: `the event ${uri.slice(0, 200)}` });
     const at = timeOf(event);
     const named = namedTokens(event.subject, source.targets, criticalMembers);
     if (named.kind === 'malformed') throw new SetError('invalid_request', named.why);
-    if (named.kind !== 'tokens')
-      return this.#note(source.name, name, 'not_understood', { jti, txn, detail: named.why });
+    if (named.kind !== 'tokens') {
+      const result = effect === 'revoke' ? 'not_understood' : 'ignored';
+      return this.#note(source.name, name, result, { jti, txn, detail: named.why });
+    }
     const isDrop = effect === 'drop';
     const kept = { tokens: named.tokens, at: isDrop ? undefined : at, id: [source.name, issuer, jti] };
     const result = await this.#parts.keeper.keep(kept);
@@ -156,7 +164,9 @@ export class Receiver {
   ): void {
     const { observer } = this.#parts;
     observer.counted(source, event ?? 'other', result);
-    observer.event(result === 'refused' ? 'warn' : 'info', 'revocation', {
+    // Rights may go on that should have ended.
+    const isLoud = result === 'refused' || result === 'not_understood';
+    observer.event(isLoud ? 'warn' : 'info', 'revocation', {
       source,
       event: event ?? 'other',
       result,

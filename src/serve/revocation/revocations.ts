@@ -20,6 +20,7 @@ import type { Config } from '../../model/config.ts';
 import type { RevocationObserver } from '../../model/events.ts';
 import {
   MAX_REVOCATIONS,
+  roomOf,
   type OperatorRevocations,
   type Revocation,
   type RevocationAnswer,
@@ -36,7 +37,7 @@ import { createSealing } from '../../store/sealing.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../../telemetry/metrics.ts';
 import type { RevocationAccess } from '../gateway/route-stages.ts';
-import { Delivery } from './delivery.ts';
+import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
@@ -62,7 +63,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   readonly #followers: Follower[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
-  readonly #holder = randomUUID();
+  readonly #replica = randomUUID();
   readonly #randomKey = randomBytes(32).toString('hex');
   #config: Config;
   #connection: StoreConnection | undefined;
@@ -80,7 +81,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
       event: (...event) => log.event(...event),
     };
     this.#observer = observer;
-    const { keepMs } = settingsOf(config);
+    const settings = settingsOf(config);
     const onNews = (news: RevocationNews): void => {
       for (const follower of this.#followers) follower.onNews(news);
     };
@@ -88,7 +89,8 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
         issuer,
       });
-    this.#keeper = new Keeper({ clock, index: this.check, keepMs, onNews, onFull });
+    const { keepMs } = settings;
+    this.#keeper = new Keeper({ clock, index: this.check, keepMs, room: roomOf(settings), onNews, onFull });
     this.#receiver = new Receiver({ keeper: this.#keeper, observer, clock });
   }
 
@@ -107,8 +109,10 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
     if (config.revocation === undefined) return;
+    for (const issuer of issuersOf(this.#config)) this.#metrics.events.revocationRoomUsed(issuer, undefined);
     this.#config = config;
     this.#keeper.keepMs = config.revocation.keepMs;
+    this.#keeper.room = roomOf(config.revocation);
     this.#follow(config.revocation);
     this.#tellReadiness();
   }
@@ -119,11 +123,15 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   }
 
   readonly metrics: Metrics['page'] = () => {
-    this.#metrics.events.revocationsKept(this.check.size);
+    const { events } = this.#metrics;
+    events.revocationsKept(this.check.size);
+    for (const issuer of issuersOf(this.#config))
+      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
     return this.#metrics.page();
   };
 
   readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+    if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
     const { endpoint } = settingsOf(this.#config);
@@ -172,6 +180,8 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
         sealing: createSealing(sessionKey),
         clock: this.#clock,
         keepMs: () => this.#keeper.keepMs,
+        // Above the rooms of all issuers, which replicas can overrun by what they have not read yet.
+        max: 2 * MAX_REVOCATIONS,
         onNews: (revocations, dropped) => this.#keeper.take({ revocations, dropped }),
         onComplete: () => {
           this.check.setReady(true);
@@ -218,7 +228,8 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     const [observer, clock, receiver] = [this.#observer, this.#clock, this.#receiver];
     for (const [name, source] of sources) {
       if (this.#deliveries.has(name)) continue;
-      const lease = (): Promise<boolean> => this.#keeper.lease(name, this.#holder, LEASE_MS);
+      const lease: DeliveryParts['lease'] = (polledAt) =>
+        this.#keeper.lease(name, { id: this.#replica, polledAt }, LEASE_MS);
       const parts = { source, publicUrl: this.#config.publicUrl, receiver, observer, clock, lease };
       const stateKey = this.#config.sessionKey ?? this.#randomKey;
       this.#deliveries.set(name, new Delivery({ ...parts, stateKey }));
@@ -229,4 +240,9 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
 function settingsOf({ revocation }: Config): RevocationSettings {
   if (revocation === undefined) throw new TypeError('revocation is not configured');
   return revocation;
+}
+
+/** The issuers of tokens that have a room. */
+function issuersOf(config: Config): ReadonlySet<string> {
+  return new Set(settingsOf(config).commandTargets.map(({ tokenIssuer }) => tokenIssuer));
 }

@@ -116,13 +116,17 @@ function complex(subject: Subject, targets: readonly RevocationTarget[], critica
   if (missing !== undefined) return malformed(`the critical member ${missing} of the subject is not understood`);
   for (const part of [user, session]) if (part?.kind === 'malformed' || part?.kind === 'foreign') return part;
   if (session?.kind !== 'named') return user ?? session ?? notUnderstood('a complex subject without user and session');
-  // A session that is one token is that of one user.
-  if (user?.kind !== 'named' || session.named.some(({ tokens }) => tokens.token !== undefined)) return session;
+  if (user?.kind !== 'named') return session;
   const both = user.named.flatMap(({ target, tokens }) => {
-    const own = session.named.find((each) => each.target === target)?.tokens.session;
-    return { target, tokens: { ...tokens, ...(own !== undefined && { session: own }) } };
+    const own = session.named.find((entry) => entry.target === target)?.tokens;
+    const { session: sid, token } = own ?? {};
+    return {
+      target,
+      tokens: { ...tokens, ...(sid !== undefined && { session: sid }), ...(token !== undefined && { token }) },
+    };
   });
-  return { kind: 'named', named: both };
+  // A session that is one token is ended as such, whatever its `iat`.
+  return { kind: 'named', named: [...session.named.filter(({ tokens }) => tokens.token !== undefined), ...both] };
 }
 
 function userOf(user: unknown, targets: readonly RevocationTarget[]): SubjectReading {

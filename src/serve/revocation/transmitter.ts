@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { readJwkSet } from '../../authorization-server/jwk-set.ts';
 import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../../authorization-server/fetch-json.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { isObject, ownMember } from '../../lib/json/own-member.ts';
@@ -145,7 +146,8 @@ export class Transmitter {
   }
 
   /**
-   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id.
+   * Polls, RFC 8936 §2.4, and resolves with the SETs by their id: at most as many as were asked for. The rest of an
+   * answer is not acknowledged, and comes again.
    *
    * @param taken The events of earlier answers that are kept.
    * @param refused Those that are no good.
@@ -164,7 +166,8 @@ export class Transmitter {
     const answer = await this.#call(endpoint, { body, timeoutMs: POLL_TIMEOUT_MS, maxBytes: MAX_POLL_BYTES }, [200]);
     const sets = ownMember(answer.body, 'sets');
     if (!isObject(sets)) throw new TransmitterError('the answer to a poll has no sets');
-    return new Map(Object.entries(sets).map(([id, set]) => [id, typeof set === 'string' ? set : '']));
+    const ids = Object.keys(sets).slice(0, MAX_EVENTS);
+    return new Map(ids.map((id) => [id, typeof sets[id] === 'string' ? sets[id] : '']));
   }
 
   close(): void {
@@ -219,15 +222,18 @@ export class Transmitter {
     return createRemoteJWKSet(new URL(url), {
       cooldownDuration: KEYS_COOL_DOWN_MS,
       [customFetch]: async () => {
-        const { status, text } = await this.#request(url, {});
-        return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+        const { status, body } = await this.#request(url, {});
+        return Response.json({ keys: readJwkSet(body)?.keys }, { status });
       },
     });
   }
 
-  /** @throws {TransmitterError} for another status than those. */
+  /** @throws {TransmitterError} for another status than those, and for an endpoint that must not get the token. */
   async #call(url: string, call: TransmitterCall, statuses: readonly number[]): Promise<JsonAnswer> {
-    const { token } = this.#source;
+    const { token, endpointOrigins } = this.#source;
+    const { origin } = new URL(url);
+    if (!endpointOrigins.has(origin))
+      throw new TransmitterError(`an endpoint is at ${origin}: add it to endpoint_origins if the token may go there`);
     const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const answer = await this.#request(url, call, authorization);
     if (statuses.includes(answer.status)) return answer;

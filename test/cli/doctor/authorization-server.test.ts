@@ -64,10 +64,20 @@ test('a real server that is set up well has no failure', async () => {
     'ok authorization_servers.main: it supports PKCE with S256',
     'warn authorization_servers.main: it offers neither client metadata documents nor dynamic registration',
     'ok authorization_servers.main: its keys fit jwt.algorithms: RS256, ES256',
-    'ok authorization_servers.main: introspection accepts the credentials of the gateway',
+    'ok authorization_servers.main: introspection accepts the credentials of the gateway ' +
+      '(with --token - doctor sees whether it shows the gateway the tokens of other clients, and their aud)',
   ]);
-  const wrong = await examined(introspection('wrong-secret'), provider.issuer);
-  expect(wrong.at(-1)).toMatch(/^fail .*introspection answered 401; check introspection.client_id/);
+  const wrong = await findings(introspection('wrong-secret'), provider.issuer);
+  expect(wrong.at(-1)).toMatchObject({
+    status: 'fail',
+    text: 'introspection answered 401: it refuses the credentials of gateway',
+    remedy: 'check client_id, client_auth and the secret: no spelling of them is accepted',
+  });
+});
+
+test('https where the server answers plain HTTP has that remedy', async () => {
+  const [found] = await findings(undefined, issuer.url.replace('http:', 'https:'));
+  expect(found).toMatchObject({ status: 'fail', remedy: expect.stringContaining('write http://') as string });
 });
 
 describe('metadata', () => {
@@ -189,6 +199,48 @@ test.for<[title: string, line: string | RegExp, algorithm?: string, publishKeys?
 ])('keys %s', async ([, line, algorithm, publishKeys]) => {
   await publishKeys?.();
   expect((await examined(`jwt: { algorithms: [${algorithm}] }`)).at(-1)).toEqual(expect.stringMatching(line));
+});
+
+describe('a correct secret that introspection refuses has the remedy that works', () => {
+  const secret = 's:3 cr%t';
+  const bodyHas = (body: string): boolean => new URLSearchParams(body).get('client_secret') === secret;
+  const headerHas = (authorization: string | undefined, read: string): boolean =>
+    authorization === `Basic ${Buffer.from(`gateway:${read}`).toString('base64')}`;
+  const inBody = 'it accepts the same secret in the body: set client_auth: client_secret_post';
+  const inHeader = 'it accepts the same secret in the header: set client_auth: client_secret_basic';
+
+  test.for<[string, string, (authorization: string | undefined, body: string) => boolean, string]>([
+    ['a server that reads bodies', 'client_secret_basic', (_, body) => bodyHas(body), inBody],
+    ['a server that reads headers', 'client_secret_post', (header) => headerHas(header, 's%3A3%20cr%25t'), inHeader],
+    [
+      'a server that does not decode',
+      'client_secret_basic',
+      (header) => headerHas(header, secret),
+      'it does not form-decode Basic credentials (RFC 6749 §2.3.1): choose a client_id and a secret of letters and digits',
+    ],
+    [
+      'a server that knows another secret',
+      'client_secret_basic',
+      () => false,
+      'check client_id, client_auth and the secret: no spelling of them is accepted',
+    ],
+  ])('%s', async ([, clientAuth, accepts, remedy]) => {
+    issuer.answerAt('/introspect', ({ headers }, response, body) => {
+      const isKnown = accepts(headers.authorization, body);
+      sendJson(response, isKnown ? 200 : 401, isKnown ? { active: false } : { error: 'invalid_client' });
+    });
+    const client = `client_id: gateway, client_secret: ${JSON.stringify(secret)}, client_auth: ${clientAuth}`;
+    expect((await findings(`introspection: { ${client} }`)).at(-1)).toMatchObject({ status: 'fail', remedy });
+  });
+});
+
+test('a key that others can sign for is a warning of its own', async () => {
+  issuer.keys = [...issuer.keys, { ...issuer.key.publicJwk, kid: 'weak', e: 'AQ' }];
+  expect((await examined()).slice(-2)).toEqual([
+    'warn authorization_servers.main: its key "weak" has the exponent 1, an odd one of at least 3 is required: ' +
+      'the gateway does not use it',
+    'ok authorization_servers.main: its keys fit jwt.algorithms: RS256',
+  ]);
 });
 
 test('introspection that calls a made-up token active fails', async () => {

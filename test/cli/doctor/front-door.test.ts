@@ -1,6 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load.ts';
 import { examineServer } from '../../../src/cli/doctor/authorization-server.ts';
@@ -123,6 +124,29 @@ test.each([
   const line = lines.find((each) => each.startsWith('fail'));
   expect(line?.replace('fail front_door.identity_providers.corporate: ', '')).toEqual(text);
   expect(lines.at(-1)).toContain('ISSUER/callback/corporate');
+});
+
+test.each([
+  ['client_secret_basic', 'client_secret_post'],
+  ['client_secret_post', 'client_secret_basic'],
+] as const)('names the client_auth that works where the provider refuses %s', async (clientAuth, works) => {
+  const provider = await startHttp(async (request, response) => {
+    const { url } = provider;
+    if (request.url !== '/token') {
+      const endpoints = { authorization_endpoint: `${url}/auth`, token_endpoint: `${url}/token` };
+      return sendJson(response, 200, { issuer: url, ...endpoints });
+    }
+    const isInBody = (await text(request)).includes('client_secret=s-3_cr.t');
+    const accepts = isInBody === (works === 'client_secret_post');
+    return sendJson(response, 400, { error: accepts ? 'invalid_grant' : 'invalid_client' });
+  });
+  onTestFinished(() => provider.close());
+  const { url } = provider;
+  const credentials = { clientId: 'front-door', clientAuth, clientSecret: 's-3_cr.t' };
+  const providers = providersWith({ issuer: url, backchannel: url, credentials });
+  const found = await examineFrontDoor(world.configWith({ providers }));
+  const remedies = found.filter(({ status }) => status === 'fail').map(({ remedy }) => remedy);
+  expect(remedies).toEqual([expect.stringContaining(`set client_auth: ${works}`)]);
 });
 
 test('finds a redirect URI that the provider does not know', async () => {

@@ -24,10 +24,18 @@ interface Settings {
   readonly upstream?: string;
   readonly protocol?: string;
   readonly token?: string;
+  readonly audience?: string;
 }
 
-function configured({ publicUrl, more = '', upstream = 'http://127.0.0.1:9/mcp', protocol = 'mcp', token }: Settings) {
-  const resource = protocol === 'mcp' ? 'resource: { name: Tools }, policy: tools' : 'audience: a';
+function configured({
+  publicUrl,
+  more = '',
+  upstream = 'http://127.0.0.1:9/mcp',
+  protocol = 'mcp',
+  token,
+  audience = '',
+}: Settings) {
+  const resource = protocol === 'mcp' ? `resource: { name: Tools }, policy: tools${audience}` : 'audience: a';
   return loaded({
     yaml: `public_url: ${publicUrl ?? 'http://127.0.0.1:9'}
 ${more}authorization_servers: { main: { issuer: "http://127.0.0.1:9", jwt: { algorithms: [RS256] } } }
@@ -69,6 +77,21 @@ describe('the public URL', () => {
       `ok routes.tools: URL${metadata} has the metadata of this configuration`,
       'ok routes.tools: a request without a token gets 401, which names the metadata',
     ]);
+  });
+
+  test.for([
+    ['localhost, where clients may use 127.0.0.1', 'localhost', '', /^warn public_url: http:\/\/localhost:\d+ is anot/],
+    [
+      'an audience that MCP clients do not ask for',
+      '127.0.0.1',
+      ', audience: a',
+      /^warn routes\.tools: its audience is a,/,
+    ],
+  ] as const)('warns of %s', async ([, host, audience, line]) => {
+    const url = await serving((_, response) => void response.writeHead(401).end());
+    const publicUrl = url.replace('127.0.0.1', host);
+    const lines = await linesOf(examinePublicUrl(await configured({ publicUrl, audience })));
+    expect(lines.filter((each) => each.startsWith('warn'))).toEqual([expect.stringMatching(line)]);
   });
 
   test.for<[what: string, answers: (document: string) => RequestListener, line: string, index?: 1]>([
@@ -144,6 +167,17 @@ describe('upstreams', () => {
     expect(await examined({ upstream })).toMatch(/^fail .* answered 401/);
     expect(await examined({ upstream, token })).toMatch(/^ok .* sends it a token \(exchange\)$/);
   });
+
+  test.for(['http', 'mcp'])(
+    'https where an upstream of protocol %s answers plain HTTP has that remedy',
+    async (protocol) => {
+      const upstream = (await serving((_, response) => void response.end())).replace('http:', 'https:');
+      const { routes } = await configured({ protocol, upstream });
+      expect(await Promise.all(routes.map(examineUpstream))).toEqual([
+        expect.objectContaining({ status: 'fail', remedy: expect.stringContaining('write http://') as string }),
+      ]);
+    },
+  );
 
   test.for([
     [404, 'ok', 'answers (404 to HEAD)'],

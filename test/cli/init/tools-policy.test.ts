@@ -32,7 +32,6 @@ test('a name that a server chose stays one key, whatever characters it has', () 
     '__proto__',
     'constructor',
     'no_such_tool',
-    '${env:HOME}',
   ];
   const { policy, tests, omitted } = toolsPolicy(names.map((name) => tool(name)));
   expect(omitted).toEqual([]);
@@ -58,6 +57,7 @@ test('R-226: a name that a policy would read as a pattern, or that does not show
     '\u{1b}[2J',
     'x'.repeat(129),
     '\u{85}',
+    '${env:HOME}',
   ];
   const { policy, omitted } = toolsPolicy([...names, 'kept'].map((name) => tool(name, true)));
   expect(Object.keys(parse(policy).tools)).toEqual(['kept']);
@@ -77,6 +77,15 @@ test('a tool that does not say that it only reads needs the scope of its own', (
     tools: { get: {}, put: { scope: 'write' }, twice: { scope: 'write' } },
   });
   expect(counts).toEqual({ reading: 1, other: 2 });
+});
+
+test('a name that suggests commands needs the scope of its own, although the server says that the tool only reads', () => {
+  const command = ['aggregate', 'runQuery', 'execute_sql', 'eval', 'SQLQuery', 'run-script', 'queries/run', 'shell'];
+  const plain = ['get_runtime', 'evaluation_list', 'inquiry', 'list_scripts_of', 'querying'];
+  const { policy } = toolsPolicy([...command, ...plain].map((name) => tool(name, true)));
+  const tools = parse(policy).tools as Record<string, object>;
+  expect(command.filter((name) => !('scope' in (tools[name] ?? {})))).toEqual([]);
+  expect(plain.filter((name) => 'scope' in (tools[name] ?? {}))).toEqual(['list_scripts_of']);
 });
 
 test('a name that suggests secrets needs the scope of its own, although the server says that the tool only reads', () => {

@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { drain, YieldingStream } from '../../../src/lib/http/bodies.ts';
+import { boundedAnswer, boundedBytes, drain, YieldingStream } from '../../../src/lib/http/bodies.ts';
 
 const PIECE = 64 * 1024;
 
@@ -61,4 +61,20 @@ test('drain reads a body to its end, one piece in each turn', async () => {
   await ended;
   expect(pieces).toBe(4);
   expect(most).toBe(1);
+});
+
+test('a body is read to its limit, and stays open beyond it', async () => {
+  const tooLong = (): Error => new Error('too long');
+  expect((await boundedBytes(Readable.from([Buffer.from('ab'), Buffer.from('c')]), 3, tooLong)).toString()).toBe('abc');
+  const body = new PassThrough();
+  body.write('abcd');
+  await expect(boundedBytes(body, 3, tooLong)).rejects.toThrow('too long');
+  expect(body.destroyed).toBe(false);
+});
+
+test('an answer is read to its limit, with its status and header section', async () => {
+  const answer = await boundedAnswer(new Response('abc', { status: 404, headers: { a: 'b' } }), 3);
+  expect([answer.status, answer.headers.get('a'), await answer.text()]).toEqual([404, 'b', 'abc']);
+  expect((await boundedAnswer(new Response(null, { status: 204 }), 3)).status).toBe(204);
+  await expect(boundedAnswer(new Response('abcd'), 3)).rejects.toThrow('answered with more than 3 bytes');
 });

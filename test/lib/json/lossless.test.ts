@@ -29,6 +29,44 @@ describe('a text that is parsed and serialized again', () => {
       expect(cpuTime(() => parseToRewrite(text))).toBeLessThan(500);
   });
 
+  test.each([
+    ['{"a":1.0,"a":1}', '{"a":1}'],
+    ['{"a":1,"a":1.0}', '{"a":1.0}'],
+    ['{"a":1.0,"a":1.00}', '{"a":1.00}'],
+    ['{"a":1.0,"a":"x"}', '{"a":"x"}'],
+    ['{"a":[1.0],"a":[2]}', '{"a":[2]}'],
+    ['{"a":[1.0],"a":[1]}', '{"a":[1]}'],
+    ['{"a":[1.0,{"b":2.0}],"a":{"b":[1]}}', '{"a":{"b":[1]}}'],
+    ['{"a":1.0,"\\u0061":2}', '{"a":2}'],
+    ['{"\\u0061":1.0}', '{"a":1.0}'],
+    ['{"__proto__":1.0}', '{"__proto__":1.0}'],
+    ['{"__proto__":{"x":1.0}}', '{"__proto__":{"x":1.0}}'],
+    ['{"constructor":{"x":1.0}}', '{"constructor":{"x":1.0}}'],
+    ['[[],{},"[1.0",[[1.0]],{"a":[{}, 1.0]}, 1.0]', '[[],{},"[1.0",[[1.0]],{"a":[{},1.0]},1.0]'],
+  ])('%s is read as JSON.parse reads it', (text, written) => {
+    expect(JSON.stringify(parseToRewrite(text))).toBe(written);
+  });
+
+  test('a value without such numbers is what JSON.parse makes of it', () => {
+    fc.assert(
+      fc.property(fc.json(), (text) => {
+        const other = parseToRewrite(`[1.0,${text},1.0]`) as unknown[];
+        const isLossy = JSON.stringify(JSON.parse(text)) !== text;
+        expect(isLossy ? undefined : other[1]).toEqual(isLossy ? undefined : JSON.parse(text));
+      }),
+    );
+  });
+
+  test.each(['1.0', '{"a":1.0}', '[1.0]', '"x",1.50'])(
+    'a list of %s takes at most ten times as long as JSON.parse',
+    (item) => {
+      const text = `[${`${item},`.repeat(100_000)}0]`;
+      const best = (read: (text: string) => unknown): number =>
+        Math.min(...Array.from({ length: 5 }, () => cpuTime(() => read(text))));
+      expect(best(parseToRewrite)).toBeLessThan(10 * best(JSON.parse) + 20);
+    },
+  );
+
   test('every number keeps its digits', () => {
     const digits = fc.stringMatching(/^-?(?:0|[1-9][0-9]{0,20})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,4})?$/);
     const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);

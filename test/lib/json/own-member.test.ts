@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { folded } from '../../../src/lib/look-alike.ts';
 import { hasCaseVariant, isObject, ownMember, ownMemberAt } from '../../../src/lib/json/own-member.ts';
 
 describe('ownMember', () => {
@@ -49,3 +50,34 @@ test.each([
   ['{}', false],
   [undefined, false],
 ])('%j is an object: %j', (value, wanted) => expect(isObject(value)).toBe(wanted));
+
+test('each character makes a case variant of a key where it folds to a part of it', () => {
+  const others: string[] = [];
+  for (let code = 0; code <= 0x2ffff; code += 1) {
+    const character = String.fromCodePoint(code);
+    // Those of one plane after the other, and of all that fold in some way.
+    if (code > 0x80 && character.normalize('NFKC') === character && !/\p{CWCM}|\p{M}/u.test(character)) continue;
+    for (const [key, name] of [
+      [character, 'i'],
+      [`k${character}`, 'ks'],
+      [`i${character}`, 'i'],
+      [`a${character}`, 'affi'],
+      [`gr${character}`, 'grö'],
+    ] as const) {
+      const expected = key !== name && folded(key) === folded(name);
+      if (hasCaseVariant({ [key]: 1 }, name) !== expected) others.push(key);
+    }
+  }
+  expect(others).toEqual([]);
+});
+
+test.each([
+  ['gro\u0308\u00dfe', 'größe', true],
+  ['GRÖSSE', 'größe', true],
+  ['grosse', 'größe', false],
+  ['i\u0307d', 'id', true],
+  ['\u0130D', 'id', true],
+  ['a\u0307d', 'ad', false],
+])('%s as a case variant of %s: %s', (key, name, isVariant) => {
+  expect(hasCaseVariant({ [key]: 1 }, name)).toBe(isVariant);
+});

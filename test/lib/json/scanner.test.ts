@@ -7,7 +7,7 @@ import { property } from '../../support/property.ts';
 import { runs } from '../../support/runs.ts';
 import { wordsIn } from '../../support/words-in.ts';
 
-const wide = { depth: 1_000_000, members: 1_000_000 };
+const wide = { depth: 1_000_000, members: 1_000_000, keyLength: Infinity, foldedKeys: Infinity };
 
 function scanned(text: string, limits = wide): 'accepted' | JsonScanError['kind'] {
   try {
@@ -128,14 +128,14 @@ const keys = (count: number): string => `{${Array.from({ length: count }, (_, i)
 
 describe('limits', () => {
   test('depth', () => {
-    expect(scanned(nested(3), { depth: 3, members: 0 })).toBe('accepted');
-    expect(scanned(nested(4), { depth: 3, members: 0 })).toBe('ambiguous');
+    expect(scanned(nested(3), { ...wide, depth: 3, members: 0 })).toBe('accepted');
+    expect(scanned(nested(4), { ...wide, depth: 3, members: 0 })).toBe('ambiguous');
     expect(scanned(nested(100_000)), 'on a stack of its own').toBe('accepted');
   });
 
   test('members of all objects together', () => {
-    expect(scanned(keys(3), { depth: 9, members: 3 })).toBe('accepted');
-    expect(scanned('[{"a":1},{"a":1},{"a":1,"b":1}]', { depth: 9, members: 3 })).toBe('ambiguous');
+    expect(scanned(keys(3), { ...wide, depth: 9, members: 3 })).toBe('accepted');
+    expect(scanned('[{"a":1},{"a":1},{"a":1,"b":1}]', { ...wide, depth: 9, members: 3 })).toBe('ambiguous');
     expect(scanned(keys(100_000))).toBe('accepted');
   });
 
@@ -267,4 +267,22 @@ test('finds no duplicate member in what JSON.stringify writes', () => {
 test('finds a duplicate member without overflowing the stack', () => {
   const deep = `${'['.repeat(5000)}{"a":1,"a":2}${']'.repeat(5000)}`;
   expect(duplicates(deep)).toBe(true);
+});
+
+describe('the lengths of keys', () => {
+  const key = (text: string): string => `"${text}":1`;
+  const object = (...keys: readonly string[]): string => `{${keys.map(key).join(',')}}`;
+
+  test.each([
+    ['a key', { keyLength: 3 }, object('abc'), object('abcd')],
+    ['a key with an escape, as it is written', { keyLength: 6 }, object('\\u0061'), object('\\u0061b')],
+    ['keys beyond ASCII together, with their quotes', { foldedKeys: 6 }, object('é', 'ü'), object('é', 'ü', 'ö')],
+    ['what a character becomes', { foldedKeys: 20 }, object('\uFDFA'), object('\uFDFAé')],
+    ['keys in ASCII, which are not folded', { foldedKeys: 2 }, object('abcdefgh', 'é'.slice(1)), object('é')],
+  ])('%s', (_what, limits, accepted, refused) => {
+    expect([scanned(accepted, { ...wide, ...limits }), scanned(refused, { ...wide, ...limits })]).toEqual([
+      'accepted',
+      'ambiguous',
+    ]);
+  });
 });

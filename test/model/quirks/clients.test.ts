@@ -50,6 +50,12 @@ test.each([
   expect([matches(own), matches(other)]).toEqual([true, false]);
 });
 
+test('the metadata document of ChatGPT has an address for each connector', () => {
+  const matches = anyPattern([clients.chatgpt.metadataDocument]);
+  expect(matches('https://chatgpt.com/oauth/a1b2c3/client.json')).toBe(true);
+  expect(matches('https://chatgpt.com/oauth/a/b/client.json')).toBe(false);
+});
+
 test('the names of known clients stay', () => {
   expect([...knownRedirects.keys()]).toEqual(
     words('claude claude-code chatgpt vscode cursor codex gemini-cli copilot-studio inspector loopback'),

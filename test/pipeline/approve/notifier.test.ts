@@ -117,6 +117,20 @@ test('R-333: four requests are in flight, 1,000 events wait, and further ones ar
   expect(lost).toHaveLength(1);
 });
 
+test('R-333: events of 16 MiB wait, and room comes back with each that was sent', async () => {
+  const held: ServerResponse[] = [];
+  const { lost, notifier, arrived } = await startHook((_request, response) => void held.push(response));
+  const long = { ...approval, call: { ...approval.call, arguments: `"${'x'.repeat(1024 * 1024)}"` } };
+  for (let index = 0; index < 16; index += 1) notifier.send('requested', long);
+  expect(lost).toEqual([['requested', 'events of 16777216 bytes wait']]);
+  notifier.send('approved', approval);
+  await arrived(4);
+  for (const response of held.splice(0)) response.writeHead(204).end();
+  await arrived(8);
+  notifier.send('requested', long);
+  expect(lost).toHaveLength(1);
+});
+
 test('R-333: nothing is sent after it is closed, and tries that wait are given up', async () => {
   const { server, lost, notifier, arrived } = await startHook(status(503), 200);
   notifier.send('requested', approval);

@@ -180,7 +180,8 @@ describe('the guard of revocations', () => {
 
   test.each<[isReady: boolean, issuedAt: number | undefined, reason: Reason, detail: string]>([
     [false, 5, 'shared_store.unavailable', 'the kept revocations are not known yet'],
-    [true, 5, 'token.revoked', 'the token of "alice" was revoked: it was issued at 5'],
+    [true, 5, 'token.revoked', 'the token of "alice" was revoked: it was issued at 1970-01-01T00:00:05.000Z'],
+    [true, -1e20, 'token.revoked', 'the token of "alice" was revoked: it was issued at -100000000000000000000'],
     [true, undefined, 'token.revoked', 'the token of "alice" was revoked: it has no iat'],
   ])('refuses while revocations are known %s, a token issued at %s: %s', (isReady, issuedAt, reason, detail) => {
     const refused = expect.objectContaining({ reason, detail }) as Error;
@@ -196,7 +197,8 @@ describe('the guard of revocations', () => {
   });
 
   test('refuses a JWT from before what is remembered, and no opaque token', () => {
-    const detail = 'it was issued at 940, and revocations are remembered for revocation.keep, 60 s';
+    const detail =
+      'it was issued at 1970-01-01T00:15:40.000Z, and revocations are remembered for revocation.keep, 60 s';
     const refused = expect.objectContaining({ reason: 'token.too_old', detail }) as Error;
     expect(() => guard(true).requireRecent(of('jwt', 940))).toThrow(refused);
     expect(() => guard(true).requireRecent(of('jwt', 940.1))).not.toThrow();

@@ -123,8 +123,8 @@ describe('the validation of a token', () => {
   });
 
   test.for<[form: TokenForm, token: string, without: Partial<Authority>, detail: string]>([
-    ['jwt', 't', {}, 'the route accepts JWTs only: add opaque to its tokens'],
-    ['opaque', jwt, {}, 'the route accepts opaque tokens only: add jwt to its tokens'],
+    ['jwt', 't', {}, 'the route accepts JWTs only (tokens), and this is none'],
+    ['opaque', jwt, {}, 'the route accepts opaque tokens only'],
     [
       'jwt',
       't',

@@ -23,6 +23,9 @@ function principal(claims: Record<string, unknown>, ms = 0, of = server): Princi
   return principalOfAnswer({ claims: { aud: 'r', ...claims } }, of, new Map(), () => now * 1000 + ms);
 }
 
+/** RFC 7662 §2.2. */
+const optional = 'iss sub client_id username scope scp exp iat nbf jti token_type azp acr auth_time'.split(' ');
+
 test.each<[claims: Record<string, unknown>, detail: string]>([
   [{ iss: 'https://x' }, 'iss of the introspection answer is "https://x"; accepted: "https://as.example"'],
   [{ exp: now - 65 }, 'exp is 65 s ago; clock_tolerance is 5 s'],
@@ -46,6 +49,7 @@ describe('RFC 7662 §2.2 — the answer about an active token', () => {
     ['RFC 9449 §6.2: that it is of type DPoP, and by which key', { token_type: 'DPoP', cnf: { jkt } }],
     ['a bearer token bound to a key', { token_type: 'Bearer', cnf: { jkt } }],
     // Only the header of a JWT may leave open what it is; an answer is about what was asked for.
+    ['null for each member that it does not have', Object.fromEntries(optional.map((name) => [name, null]))],
     ['what ID tokens have too', { nonce: 'n', at_hash: 'h' }],
   ])('is accepted: %s', (_title, claims) => {
     expect(principal(claims)).toMatchObject({ issuer: 'https://as.example', audience: ['r'], form: 'opaque' });
@@ -53,19 +57,21 @@ describe('RFC 7662 §2.2 — the answer about an active token', () => {
 
   type Refused = [reason: string, claims: Record<string, unknown>];
   test.each<Refused>([
-    ...['https://other.example', 'https://as.example/', null, ['https://as.example']].map((iss): Refused => [
+    ...['https://other.example', 'https://as.example/', ['https://as.example']].map((iss): Refused => [
       'token.issuer',
       { iss },
     ]),
-    ...['refresh_token', 'N_A', '', null, 5, ['Bearer']].map((type): Refused => ['token.type', { token_type: type }]),
+    ...['refresh_token', 'N_A', '', 5, ['Bearer']].map((type): Refused => ['token.type', { token_type: type }]),
     ...['refresh_token', 'id', null].map((use): Refused => ['token.type', { token_use: use }]),
     ['token.sender_constrained', { token_type: 'DPoP' }],
     ['token.sender_constrained', { token_type: 'dpop', cnf: { 'x5t#S256': jkt } }],
-    ...['1800000060', null].flatMap((time): Refused[] => [
+    ...['1800000060', true].flatMap((time): Refused[] => [
       ['token.claims', { exp: time }],
       ['token.claims', { nbf: time }],
     ]),
     ...[undefined, null].map((aud): Refused => ['token.audience', { aud }]),
+    ...[null, { jkt: null }].map((cnf): Refused => ['token.sender_constrained', { cnf }]),
+    ['token.sender_constrained', { token_type: 'DPoP', cnf: null }],
   ])('is refused: %s, %j', (reason, claims) => {
     expect(() => principal(claims)).toThrow(refused(reason));
   });

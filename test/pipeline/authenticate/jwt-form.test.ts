@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import {
   claimedIssuer,
@@ -13,13 +13,14 @@ import type { Principal } from '../../../src/model/principal.ts';
 import { createKey } from '../../support/issuer.ts';
 import { runs } from '../../support/runs.ts';
 import { words } from '../../support/words.ts';
+import { fixedKeys } from '../../worlds/keys.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
 const one = await createKey('k1', 'ES256');
 const two = await createKey('k2', 'ES256');
 const stranger = await createKey('k3', 'ES256');
-const published = createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }) as JWTVerifyGetKey;
+const published = fixedKeys(createLocalJWKSet({ keys: [one.publicJwk, two.publicJwk] }));
 const accepted: JwtValidation = { algorithms: ['ES256'], types: undefined, jwksUri: undefined };
 
 function serverWith(jwt: JwtValidation | undefined): AuthorizationServer {
@@ -121,6 +122,28 @@ test.for<Invalid>([
   await expect(verify(await forge(claims, header))).rejects.toMatchObject({ reason, cause });
 });
 
+const absent = { sub: null, client_id: null, azp: null, scope: null, scp: null, iat: null, nbf: null, acr: null };
+
+test('null is absent in a JWT', async () => {
+  const { claims, ...principal } = await verify(await forge(absent, {}));
+  expect(await verify(await forge({}, {}))).toMatchObject(principal);
+  expect(claims).toMatchObject({ sub: null, acr: null });
+});
+
+test.for<Invalid>([
+  ['token.expired', { nbf: null, exp: now - 5 }, {}],
+  ['token.not_yet_valid', { iat: null, nbf: now + 6 }, {}],
+  ['token.claims', { nbf: null, exp: null }, {}],
+  ['token.claims', { iat: null, nbf: '0' }, {}],
+  ['token.issuer', { nbf: null, iss: null }, {}],
+  ['token.audience', { nbf: null, aud: null }, {}],
+  ['token.sender_constrained', { iat: null, cnf: null }, {}],
+  ['token.sender_constrained', { iat: null, cnf: { jkt: null } }, {}],
+  ['token.signature', { nbf: null }, { kid: 'k2' }],
+])('null beside another fault does not hide it: %s: %j', async ([reason, claims, header]) => {
+  await expect(verify(await forge(claims, header))).rejects.toMatchObject({ reason });
+});
+
 test('a server without jwt accepts no algorithm, and the usual types', () => {
   const signature = { algorithm: 'ES256', type: 'jwt' };
   const denial = expect.objectContaining({ reason: 'token.algorithm', detail: 'alg is "ES256"; accepted: ' }) as Error;
@@ -167,7 +190,7 @@ describe('a refusal', () => {
 
   test('does not hide a bug', async () => {
     const bug = new TypeError('ours');
-    const broken: JWTVerifyGetKey = () => Promise.reject(bug);
+    const broken = fixedKeys(() => Promise.reject(bug));
     await expect(verify(await sign(), undefined, broken)).rejects.toBe(bug);
   });
 

@@ -1,4 +1,4 @@
-import { createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, KeyObject, sign } from 'node:crypto';
 import { exportJWK, SignJWT } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createJwtVerifier } from '../../../src/pipeline/authenticate/jwt.ts';
@@ -25,7 +25,7 @@ const base64url = (value: unknown): string => Buffer.from(JSON.stringify(value))
 const claims = { iss: issuer, sub: 'admin', scope: 'read', exp: 1_800_000_300 };
 
 const verify = async (token: string): Promise<unknown> =>
-  createJwtVerifier(serverOf({ url: issuer }), world.keys.find, new Map(), () => world.now)(token);
+  createJwtVerifier(serverOf({ url: issuer }), world.keys, new Map(), () => world.now)(token);
 
 const good = ({ alg, kid, privateKey }: IssuerKey = k1): Promise<string> =>
   new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'at+jwt' }).sign(privateKey);
@@ -161,13 +161,71 @@ describe('RFC 8725 §3 — algorithms and keys', () => {
     },
   );
 
+  test('a key with exponent 1, for which a signature is its own message', async () => {
+    const hash = (input: string): Buffer => createHash('sha256').update(input).digest();
+    const prefix = Buffer.from('3031300d060960864801650304020105000420', 'hex');
+    const signature = (input: string): string =>
+      Buffer.concat([Buffer.from([0, 1]), Buffer.alloc(202, 0xff), Buffer.from([0]), prefix, hash(input)]).toString(
+        'base64url',
+      );
+    const token = forged({ alg: 'RS256', kid: 'k1' }, signature);
+    publish({ ...k1.publicJwk, e: 'AQ' });
+    await expect(verify(token)).rejects.toMatchObject({
+      reason: 'token.key',
+      detail: 'the published key for kid "k1" and alg "RS256" has the exponent 1, an odd one of at least 3 is required',
+    });
+  });
+
   test.each([
     ['no modulus', { n: undefined }, 'token.key'],
     ['a modulus that is no base64url', { n: '*' }, 'token.key'],
-    ['an empty exponent', { e: '' }, 'token.signature'],
+    ['an empty exponent', { e: '' }, 'token.key'],
   ])('a published key with %s is no error of the gateway', async (_, change, reason) => {
     publish({ ...k1.publicJwk, ...change });
     await expect(verify(await good())).rejects.toMatchObject({ reason });
+  });
+
+  describe('a new key under the kid of the old one', () => {
+    const renewed = { ...k2, kid: 'k1', publicJwk: { ...k2.publicJwk, kid: 'k1' } };
+
+    test('verifies its tokens after one fetch for all that came meanwhile', async () => {
+      await verify(await good());
+      world.publish([renewed.publicJwk]);
+      world.now += 5_000;
+      const token = await good(renewed);
+      await Promise.all([verify(token), verify(token), verify(token)]);
+      await verify(token);
+      expect(world.asked).toHaveLength(2);
+      await expect(verify(await good())).rejects.toMatchObject({ reason: 'token.signature' });
+    });
+
+    test('is fetched at most once in five seconds, whatever signatures are made up', async () => {
+      await verify(await good());
+      world.publish([renewed.publicJwk]);
+      world.now += 4_999;
+      await expect(verify(await good(renewed))).rejects.toMatchObject({ reason: 'token.signature' });
+      expect(world.asked).toHaveLength(1);
+      world.now += 1;
+      const forger = { ...k2, kid: 'k1' };
+      publish(k1.publicJwk);
+      await verify(await good());
+      for (const [ms, fetches] of [
+        [5_000, 2],
+        [4_999, 2],
+        [1, 3],
+      ] as const) {
+        world.now += ms;
+        await expect(verify(await good(forger))).rejects.toMatchObject({ reason: 'token.signature' });
+        expect(world.asked).toHaveLength(fetches);
+      }
+    });
+
+    test('is not found while the server is away: the signature stays wrong', async () => {
+      await verify(await good());
+      world.goAway();
+      world.now += 5_000;
+      await expect(verify(await good(renewed))).rejects.toMatchObject({ reason: 'token.signature' });
+    });
   });
 
   test('an unknown crit', async () => {

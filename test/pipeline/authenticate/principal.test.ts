@@ -127,8 +127,8 @@ test.each<[TokenForm, isTyped: boolean, readonly string[]]>([
 });
 
 describe('refuses a member of the wrong type', () => {
-  const values = [null, 5, true, {}, { x: true }, { 0: 'x', length: 1 }, ['x', 1], ['x', null], [['x']]];
-  test.for(values)('aud: %j', (aud) => {
+  const values = [5, true, {}, { x: true }, { 0: 'x', length: 1 }, ['x', 1], ['x', null], [['x']]];
+  test.for([null, ...values])('aud: %j', (aud) => {
     expect(() => of({ aud })).toThrow(refused('token.audience'));
   });
   test.for(values)('scope and scp: %j', (value) => {
@@ -144,8 +144,17 @@ describe('refuses a member of the wrong type', () => {
       );
     }
   });
-  test.for([null, '5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
+  test.for(['5', true, {}, [5], Infinity, -Infinity, Number.NaN])('exp and iat: %j', (value) => {
     for (const name of ['exp', 'iat']) expect(() => of({ [name]: value })).toThrow(refused('token.claims'));
+  });
+});
+
+test('null is absent for the caller, and policies read it as the token says it', () => {
+  const nulls = { iss: null, sub: null, client_id: null, azp: null, scope: null, exp: null, iat: null, role: null };
+  expect(of(nulls)).toEqual({ ...of({}), claims: { ...nulls, iss: 'https://as.example' } });
+  expect(of({ scope: null, scp: 'read', client_id: null, azp: 'a' })).toMatchObject({
+    grantedScopes: ['read'],
+    clientId: 'a',
   });
 });
 
@@ -224,6 +233,8 @@ test.each([
   ['an ID token of Curity', { purpose: 'id' }, 'its purpose'],
   ['an ID token of Entra, 2.0', { ver: '2.0', tid: 't', name: 'x' }, 'neither azp nor appid'],
   ['an ID token of Entra, 1.0', { ver: '1.0', tid: 't', name: 'x' }, 'neither azp nor appid'],
+  ['one with null for its client', { ver: '2.0', tid: 't', azp: null, appid: null }, 'neither azp nor appid'],
+  ['an ID token with null for its nonce', { nonce: null }, 'it has nonce'],
 ])('refused: %s', (_title, claims, why) => {
   expect(() => requireAccessToken(claims, false)).toThrow(Denial);
   expect(() => requireAccessToken(claims, false), 'and the log says by what it was told').toThrow(why);

@@ -8,6 +8,7 @@ import {
 } from '../../../src/pipeline/authenticate/introspection-answer.ts';
 import type { AuthorizationServer, JwtValidation } from '../../../src/model/authorization-server.ts';
 import { Denial } from '../../../src/model/denial.ts';
+import { fixedKeys } from '../../worlds/keys.ts';
 
 const issuer = 'https://as.example';
 const now = 1_800_000_000;
@@ -32,7 +33,7 @@ async function read(
     server,
     'gateway',
     algorithms,
-    keys,
+    fixedKeys(keys),
     () => now * 1000,
   )({
     status: 200,

@@ -48,6 +48,23 @@ describe('no decision', () => {
     pdp.server.seen.length = 0;
   });
 
+  test.for<readonly [string, boolean, RequestHandler]>([
+    ['a big answer', false, json(200, `{"decision":true,"context":{"a":"${'x'.repeat(70_000)}"}}`)],
+    ['a compressed answer', false, json(200, allows, { 'content-encoding': 'gzip' })],
+    ['a 413', false, json(413, '')],
+    ['a 503', true, json(503, '')],
+    ['a connection that ends', true, (_request, response) => void response.destroy()],
+  ])('%s stops the calls of others: %s', async ([, stops, handle]) => {
+    const requireOf = requirementOf(`${pdp.server.url}/base`);
+    pdp.evaluation = handle;
+    for (let call = 0; call < 20; call += 1)
+      await expect(requireOf(askedCall, grantOf('alice'))).rejects.toMatchObject(unavailable);
+    pdp.evaluation = json(200, allows);
+    const others = requireOf(askedCall, grantOf('bob'));
+    if (stops) await expect(others).rejects.toMatchObject(unavailable);
+    else await others;
+  });
+
   test.for<readonly [string, RequestHandler]>([
     ['a 500', json(500, allows)],
     ['a 201', json(201, allows)],

@@ -42,7 +42,6 @@ describe('a bearer token, RFC 6749 §5.1 and RFC 6750 §2.1', () => {
     ['DPoP', { ...answer, token_type: 'DPoP' }],
     ['a list of types', { ...answer, token_type: ['Bearer'] }],
     ['a list of scopes', { ...answer, scope: ['read'] }],
-    ['a null scope', { ...answer, scope: null }],
   ])('refuses %s', (_, body) => {
     expect(orReason(() => readIssuedToken(body, askedAt))).toBe('exchange.invalid');
   });
@@ -59,19 +58,26 @@ describe('the lifetime', () => {
     [86_400, day],
     [86_401, day],
     [Number.MAX_SAFE_INTEGER, day],
+    ['100', 100_000],
+    ['0100', 100_000],
   ])('expires_in %j: %d ms', (seconds, expected) => {
     expect(lifetimeOf({ expires_in: seconds })).toBe(expected);
   });
 
   test.each<[string, unknown]>([
-    ['a string', '100'],
+    ['an empty text', ''],
+    ['a text of zero', '0'],
+    ['a text with a sign', '+100'],
+    ['a text with a space', ' 100'],
+    ['a text with an exponent', '1e2'],
+    ['a text in hexadecimal', '0x64'],
+    ['a long text', '9'.repeat(400)],
     ['zero', 0],
     ['negative', -1],
     ['a fraction', 59.5],
     ['NaN', Number.NaN],
     ['1e999', JSON.parse('1e999')],
     ['more than JSON can hold exactly', JSON.parse('1e40')],
-    ['null', null],
     ['a list', [100]],
   ])('expires_in that is %s is refused', (_, seconds) => {
     expect(orReason(() => lifetimeOf({ expires_in: seconds }))).toBe('exchange.invalid');
@@ -80,6 +86,7 @@ describe('the lifetime', () => {
   const inSeconds = (seconds: number): number => askedAt / 1000 + seconds;
   test.each<[string, Record<string, unknown>, number | undefined]>([
     ['no member says', {}, undefined],
+    ['expires_in is null', { expires_in: null }, undefined],
     ['a JWT says it itself', { access_token: jwt({ exp: inSeconds(50) }) }, 50_000],
     ['a JWT says it with a fraction', { access_token: jwt({ exp: inSeconds(50.5) }) }, 50_500],
     ['a JWT ends earlier than expires_in', { access_token: jwt({ exp: inSeconds(50) }), expires_in: 100 }, 50_000],
@@ -112,6 +119,8 @@ describe('the lifetime', () => {
 
 test.each([
   [undefined, undefined],
+  // Without the member the scope is as requested: null must not grant it.
+  [null, []],
   ['', []],
   ['read', ['read']],
   [' read  write ', ['read', 'write']],

@@ -6,9 +6,9 @@ import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import { sendJson } from '../../support/upstream.ts';
 import { startRoutesWorld } from '../../worlds/routes.ts';
 
-let onHead: (connection: RawConnection) => void = () => {};
+let onHead: (connection: RawConnection) => unknown = () => {};
 let authorization = '';
-const raw = startBeforeAll(() => startRawUpstream((connection) => onHead(connection)));
+const raw = startBeforeAll(() => startRawUpstream((connection) => void onHead(connection)));
 const world = startBeforeAll(() =>
   startRoutesWorld([
     // Another process could take a free port before the call. Port 1 needs a privilege, and no service uses it.
@@ -61,6 +61,24 @@ describe('before an answer', () => {
     ['hangs up', ({ socket }: RawConnection) => socket.end(), 502, 'upstream.unreachable'],
     ['resets', ({ socket }: RawConnection) => socket.resetAndDestroy(), 502, 'upstream.unreachable'],
     ['says nothing', () => {}, 504, 'upstream.timeout'],
+    [
+      'sends an answer with a length that is none',
+      ({ socket }: RawConnection) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1x\r\n\r\na'),
+      502,
+      'upstream.invalid',
+    ],
+    [
+      'sends an answer with two lengths',
+      ({ socket }: RawConnection) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'),
+      502,
+      'upstream.invalid',
+    ],
+    [
+      'sends an answer with a negative length',
+      ({ socket }: RawConnection) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n'),
+      502,
+      'upstream.invalid',
+    ],
     [
       'says only "wait"',
       ({ socket }: RawConnection) => socket.write('HTTP/1.1 102 P\r\n\r\n'),
@@ -118,6 +136,26 @@ describe('an upload', () => {
     await serves(client);
   });
 
+  // Each client in its turn, since the fault depends on which of both the system reports first.
+  test.each([413, 401, 403, 429])(
+    'an answer %i of an upstream that closes without reading reaches the client',
+    async (status) => {
+      onHead = ({ socket }) =>
+        socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`, () => socket.destroy());
+      for (let client = 0; client < 30; client += 1) {
+        const { socket, received, has } = await open(
+          world.url,
+          head('POST /raw', authorization, 'Content-Length: 3000000'),
+        );
+        socket.on('error', () => {}).write(Buffer.alloc(3_000_000));
+        await has(/^HTTP\/1\.1 \d+ /);
+        expect(received()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+        socket.destroy();
+      }
+      expect(await failures()).toEqual([]);
+    },
+  );
+
   test('but one that never ends is cut off', async () => {
     onHead = ({ socket }) => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 5\r\n\r\nlarge');
     const client = await open(world.url, head('POST /raw', authorization, 'Transfer-Encoding: chunked') + '1\r\nx\r\n');
@@ -166,6 +204,29 @@ describe('an upload', () => {
     }
     client.socket.write('0\r\n\r\n');
     expect(await client.has('\r\n\r\ndone')).toBe(true);
+  });
+});
+
+describe('RFC 9110 §15.2: interim answers that were not asked for', () => {
+  const go = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const final = 'HTTP/1.1 200 OK\r\nContent-Length: 27\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n!!';
+
+  test.each([
+    ['one', [go + final]],
+    ['several, of which one is another', [`${go}HTTP/1.1 103 Hints\r\nLink: <a>\r\n\r\n${go}${final}`]],
+    ['in pieces', [...(go + go).split(''), final]],
+  ])('are dropped: %s', async (_what, parts) => {
+    onHead = async ({ socket }) => {
+      for (const part of parts) {
+        await new Promise((written) => socket.write(part, written));
+        await new Promise(setImmediate);
+      }
+    };
+    const client = await open(world.url, head('POST /raw', authorization, 'Content-Length: 4') + 'body');
+    await client.has('!!');
+    expect(client.received().split('\r\n\r\n', 1)[0]).toMatch(/^HTTP\/1\.1 200 /);
+    expect(client.received().endsWith(final.slice(final.indexOf('\r\n\r\n')))).toBe(true);
+    await serves(client);
   });
 });
 

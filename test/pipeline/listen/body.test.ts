@@ -90,6 +90,36 @@ describe('many at once', () => {
     expect(await third.body).toBe(large.length);
   });
 
+  test('a body in pieces of one byte takes the memory that it holds from the quota', async () => {
+    const whole = 100 * kib;
+    let most = 0;
+    const counting = {
+      taken: 0,
+      take(_owner: string, amount: number) {
+        this.taken += amount;
+        most = Math.max(most, this.taken);
+        return true;
+      },
+      give: () => {},
+    };
+    const { call, request } = callWith();
+    const body = readBody(call, 128 * kib, counting);
+    for (let at = 0; at < whole; at += 1) request.write('x');
+    request.end();
+    expect((await body).length).toBe(whole);
+    expect(most).toBe(128 * kib);
+  });
+
+  test('the addresses of one IPv6 subscriber share its part', async () => {
+    const room = createQuota(100 * kib);
+    const first = reading(room, '2001:db8::1');
+    first.request.end(large);
+    expect(await first.body).toBe(large.length);
+    const second = reading(room, '2001:db8::2');
+    second.request.write(large);
+    expect(await second.body).toBe('body.no_room');
+  });
+
   test('small bodies take no quota', async () => {
     const small = reading(createQuota(0));
     small.request.end(Buffer.alloc(16 * kib));

@@ -50,12 +50,35 @@ describe.each([
     expect(world.upstream.seen.map(({ url }) => url).toSorted()).toEqual(['/public/1', '/public/5']);
   });
 
-  test('malformed bytes behind a request that waits get no answer that would be taken for its own', async () => {
-    const client = await open(world.url, `${head('GET /slow')}GARBAGE\r\n\r\n`);
-    await until(() => client.ended() !== undefined);
-    expect(client.received()).toBe('');
-    expect(await denials()).toContain('request.malformed');
-  });
+  test.each([
+    ['a line that is none', head('GET /slow'), 'GARBAGE\r\n\r\n', [200, 400]],
+    ['one space', head('POST /slow', 'Content-Length: 4'), 'body ', [200, 400]],
+    ['a body longer than its length', head('POST /slow', 'Content-Length: 4'), 'bödy', [200, 400]],
+    [
+      'the body of another request',
+      head('GET /slow'),
+      `${head('POST /slow', 'Transfer-Encoding: chunked')}x\r\n`,
+      [200, 400],
+    ],
+    ['bytes behind two requests', head('GET /slow').repeat(2), 'GARBAGE\r\n\r\n', [200, 200, 400]],
+    ['CONNECT', head('GET /slow'), head('CONNECT gateway.test:443'), [200, 400]],
+    ['an upgrade', head('GET /slow'), head('GET /slow', 'Connection: Upgrade', 'Upgrade: websocket'), [200, 400]],
+  ])(
+    'malformed bytes are answered behind the whole requests before them: %s',
+    async (_what, whole, behind, expected) => {
+      for (const pause of [false, true]) {
+        await world.clearLog();
+        const client = await open(world.url, pause ? whole : whole + behind);
+        if (pause) setImmediate(() => client.socket.write(behind));
+        await until(() => client.ended() !== undefined);
+        expect([...client.received().matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))).toEqual(
+          expected,
+        );
+        const decisions = await world.decisions(expected.length);
+        expect(decisions.map(({ allow }) => allow)).toEqual(expected.map((status) => status === 200));
+      }
+    },
+  );
 
   test.each([
     ['malformed bytes', ['GARBAGE\r\n\r\n']],

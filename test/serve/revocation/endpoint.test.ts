@@ -94,7 +94,8 @@ describe('sallyport revoke', () => {
   test('ends the rights of a person, and lists what is kept', async () => {
     const token = await world.token({ sub: 'erin' });
     const result = await run(['--subject', 'erin', '--issuer', world.issuer.url, '--yes']);
-    expect(result).toEqual({ code: 0, stdout: 'revoked\n', stderr: '' });
+    const kept = /^kept: tokens of that subject that were issued until 20\S+Z are refused, and their streams end\n$/;
+    expect(result).toEqual({ code: 0, stdout: expect.stringMatching(kept) as string, stderr: '' });
     expect(await api(token)).toBe(401);
     const { code, stdout } = await run(['--list']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\{.*"subject":"erin".*\}$/m)]);
@@ -102,8 +103,26 @@ describe('sallyport revoke', () => {
 
   test('ends the rights of an address', async () => {
     const token = await world.token({ sub: 'frank', email: 'frank@example.com' });
-    expect((await run(['--email', 'Frank@example.com', '--yes'])).code).toBe(0);
+    expect(await run(['--email', 'Frank@example.com', '--yes'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('tokens without a verified claim email are not found by it') as string,
+    });
     expect(await api(token)).toBe(401);
+  });
+
+  test('reads no file where it has the address and the token', async () => {
+    const token = await world.token({ sub: 'heidi' });
+    const args = ['--subject', 'heidi', '--issuer', world.issuer.url, '--yes', '--config', 'no-such-file.yaml'];
+    expect(await run(args)).toMatchObject({ code: 0 });
+    expect(await api(token)).toBe(401);
+  });
+
+  test('lists names that a transmitter chose without what a terminal obeys', async () => {
+    const name = '\u009b31m\u202eevil\u007f';
+    await run(['--subject', name, '--issuer', world.issuer.url, '--yes']);
+    const { stdout } = await run(['--list']);
+    expect(stdout).toContain('"\\u009b31m\\u202eevil\\u007f"');
+    expect(stdout).not.toMatch(/[\u007f-\u009f\u202e]/);
   });
 
   test('asks first: without a terminal it needs --yes', async () => {
@@ -140,7 +159,12 @@ describe('sallyport revoke', () => {
 
 test.each([
   ['an admin token', '127.0.0.1:0', 403, /none is configured/],
-  ['revocation', admin, 404, /^The gateway has no `revocation` in its configuration\.\n$/],
+  [
+    'revocation',
+    admin,
+    404,
+    /^The gateway has no `revocation`: add `revocation: \{\}` to gateway\.yaml, and restart it\.\n$/,
+  ],
 ])('a gateway without %s says so', async (_what, listener, status, text) => {
   const { adminUrl } = await forThisTest(startTestGateway({ yaml: plain, admin: listener }));
   const answer = await fetch(`${adminUrl}/revocations`, { headers: { authorization: `Bearer ${adminToken}` } });

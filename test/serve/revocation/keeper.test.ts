@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { roomOf } from '../../../src/model/revocation.ts';
 import { Keeper } from '../../../src/serve/revocation/keeper.ts';
 import { connectStore } from '../../../src/store/connection.ts';
 import { RevocationIndex } from '../../../src/store/revocation-index.ts';
@@ -16,16 +17,16 @@ const token = (subject: string, issuedAt: number, issuer = 'https://a.example') 
   claims: {},
 });
 
-function keeping(max: number, clock = { ms: now * 1000 }) {
+function keeping(entries: number, clock = { ms: now * 1000 }, bytes = Infinity) {
   const full: string[] = [];
   const index = new RevocationIndex(() => clock.ms);
   const keeper = new Keeper({
     clock: () => clock.ms,
     index,
     keepMs: HOUR,
+    room: { entries, bytes },
     onNews() {},
     onFull: (issuer) => full.push(issuer),
-    max,
   });
   const keep = (subject: string, at = now, issuer = 'https://a.example') =>
     keeper.keep({ tokens: [{ issuer, subject }], at, id: undefined });
@@ -44,9 +45,42 @@ describe('the bound', () => {
     for (const subject of ['one', 'two', 'three', 'four']) expect(index.revokes(token(subject, now))).toBe(true);
     expect(index.revokes(token('four', now + 1))).toBe(false);
     expect(index.revokes(token('four', now, 'https://b.example'))).toBe(false);
-    await keep('five', now, 'https://b.example');
-    expect(index.revokes(token('another', now, 'https://b.example'))).toBe(true);
   });
+
+  test('of one issuer takes no room from another: its people are not ended', async () => {
+    const { index, keep, full } = keeping(2);
+    for (const subject of ['one', 'two', 'three']) await keep(subject);
+    await keep('four', now, 'https://b.example');
+    expect(full).toEqual(['https://a.example']);
+    const ended = ['four', 'five'].map((subject) => index.revokes(token(subject, now, 'https://b.example')));
+    expect(ended).toEqual([true, false]);
+  });
+
+  test('is one of bytes too, and tells of a second in which all tokens end once', async () => {
+    const { index, keep, full } = keeping(1_000, undefined, 10_000);
+    for (let next = 0; next < 20; next += 1) await keep(`${next} ${'x'.repeat(1_000)}`);
+    expect(index.size).toBeLessThan(10);
+    expect(full).toEqual(['https://a.example']);
+    expect(index.revokes(token('another', now))).toBe(true);
+    expect(index.used('https://a.example', { entries: 1_000, bytes: 10_000 })).toBeGreaterThan(0.8);
+    expect(index.used('https://b.example', { entries: 1_000, bytes: 10_000 })).toBe(0);
+  });
+
+  test('is free again after keep', async () => {
+    const { index, keep, full, clock } = keeping(2);
+    for (const subject of ['one', 'two']) await keep(subject);
+    clock.ms += HOUR + 600_001;
+    for (const subject of ['three', 'four']) await keep(subject, now + 4_000);
+    expect([index.size, full]).toEqual([2, []]);
+  });
+});
+
+test.each([
+  [[], 1_000_000],
+  [['https://a.example', 'https://b.example', 'https://a.example'], 500_000],
+])('each issuer of %j has the same share', (issuers, entries) => {
+  const commandTargets = issuers.map((tokenIssuer) => ({ name: 'a', issuers: [], tokenIssuer, isProvider: false }));
+  expect(roomOf({ commandTargets }).entries).toBe(entries);
 });
 
 test('equal subjects are merged, and the later time counts', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { caep, risc, ssf } from '../../support/transmitter.ts';
 import { createKey } from '../../support/issuer.ts';
+import { exchangeRaw } from '../../support/raw.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { startRevocationWorld } from '../../worlds/revocation.ts';
 import { sample } from '../../support/gateway.ts';
@@ -112,13 +113,49 @@ test('a subject inside the event, as before SSF 1.0', async () => {
   expect(await api(token)).toBe(401);
 });
 
-test('a subject that is not understood: acknowledged, counted, and nothing is revoked', async () => {
+test('a subject by the iss of the transmitter is one of `subjects`', async () => {
+  const sub = newPerson();
+  const token = await world.token({ sub });
+  const subject = { format: 'iss_sub', iss: world.transmitter.url, sub };
+  expect((await world.event(`${caep}session-revoked`, subject)).status).toBe(202);
+  expect(await api(token)).toBe(401);
+});
+
+test.each<[title: string, uri: string, subject: object, event: string]>([
+  [
+    'a subject of another issuer',
+    `${caep}session-revoked`,
+    { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' },
+    'session-revoked',
+  ],
+  ['an unknown format', `${risc}account-disabled`, { format: 'did', url: 'did:a:b' }, 'account-disabled'],
+  ['an unknown event', 'https://example.com/event/unknown', { format: 'opaque', id: 'alice' }, 'other'],
+])('%s is acknowledged, revokes nothing, and is a warning', async (title, uri, subject, event) => {
   const token = await world.token();
-  const before = await counted('session-revoked', 'not_understood');
-  const subject = { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' };
-  expect(await world.event(`${caep}session-revoked`, subject)).toEqual({ status: 202, body: undefined });
-  expect(await counted('session-revoked', 'not_understood')).toBe(before + 1);
+  const before = await counted(event, 'not_understood');
+  const set = await world.transmitter.sign(uri, subject, {}, { claims: { jti: title } });
+  expect(await world.push(set)).toEqual({ status: 202, body: undefined });
+  expect(await counted(event, 'not_understood')).toBe(before + 1);
+  expect(await world.gateway.line({ msg: 'revocation', jti: title })).toMatchObject({
+    level: 'warn',
+    event,
+    result: 'not_understood',
+  });
   expect(await api(token)).toBe(200);
+});
+
+test.each<[title: string, uri: string, subject?: object]>([
+  ['an event that changes no rights', `${caep}session-established`],
+  [
+    'an event for the better about a person of another issuer',
+    `${risc}account-enabled`,
+    { format: 'iss_sub', iss: 'https://elsewhere.example', sub: 'alice' },
+  ],
+])('%s is no warning', async (title, uri, subject = world.person()) => {
+  const set = await world.transmitter.sign(uri, subject, {}, { claims: { jti: title } });
+  expect((await world.push(set)).status).toBe(202);
+  const line = await world.gateway.line({ msg: 'revocation', jti: title });
+  expect(line).toMatchObject({ level: 'info', result: 'ignored' });
 });
 
 describe('R-319, RFC 8417 §2.2, RFC 8935 §2.4: a SET that is refused', () => {
@@ -171,15 +208,10 @@ test('a repeated event is answered as the first, and changes nothing', async () 
   expect(await counted('session-revoked', 'repeated')).toBe(1);
 });
 
-test('an event that changes no rights, or that nobody knows, is acknowledged', async () => {
+test('an event about the stream is acknowledged', async () => {
   const stream = { format: 'opaque', id: 's' };
-  for (const [uri, subject, event] of [
-    [`${caep}session-established`],
-    ['https://example.com/event/unknown'],
-    [`${ssf}stream-updated`, stream, { status: 'paused' }],
-    [`${ssf}verification`, stream],
-  ] as const)
-    expect((await world.event(uri, subject, event)).status).toBe(202);
+  for (const [uri, event] of [[`${ssf}stream-updated`, { status: 'paused' }], [`${ssf}verification`]] as const)
+    expect((await world.event(uri, stream, event)).status).toBe(202);
 });
 
 test('a push has at most 64 KiB, is a POST, and has the media type of a SET', async () => {
@@ -188,4 +220,22 @@ test('a push has at most 64 KiB, is a POST, and has the media type of a SET', as
   expect(untyped).toMatchObject({ status: 400, body: { err: 'invalid_request' } });
   expect(await world.push('x'.repeat(70_000))).toMatchObject({ status: 400, body: { err: 'invalid_request' } });
   expect((await world.send('/events')).status).toBe(405);
+});
+
+test('a push under another Host is refused, as on every route', async () => {
+  const set = await world.transmitter.sign(`${caep}session-revoked`, world.person());
+  const answer = await exchangeRaw(
+    world.gateway.url,
+    [
+      'POST /events HTTP/1.1',
+      'Host: attacker.example',
+      'Content-Type: application/secevent+jwt',
+      `Content-Length: ${set.length}`,
+      'Connection: close',
+      '',
+      set,
+    ].join('\r\n'),
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+  expect(await world.gateway.decision({ reason: 'request.host' })).toMatchObject({ allow: false });
 });

@@ -24,7 +24,7 @@ test('an event counts once for each source: two of one transmitter speak of diff
   expect(await sample(world.gateway, kept)).toBe(1);
 });
 
-test('an event may name a person by each issuer of the server', async () => {
+test('an event may name a person by each issuer of the server, and by that of the transmitter', async () => {
   const yaml = `public_url: http://gateway.test
 authorization_servers:
   entra:
@@ -35,6 +35,9 @@ routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.
 `;
   const { revocation } = await loaded({ yaml });
   expect(revocation?.sources.get('okta')?.targets).toMatchObject([
-    { issuers: ['https://login.example/v2.0', 'https://sts.example/'], tokenIssuer: 'https://login.example/v2.0' },
+    {
+      issuers: ['https://login.example/v2.0', 'https://sts.example/', 'https://okta.example'],
+      tokenIssuer: 'https://login.example/v2.0',
+    },
   ]);
 });

@@ -195,6 +195,74 @@ describe('metadata', () => {
   });
 });
 
+describe('an endpoint at another origin', () => {
+  const elsewhere = (url: string): string => url.replace('127.0.0.1', 'localhost');
+  const prepare = (it: Transmitter): unknown =>
+    Object.assign(it.metadata, { configuration_endpoint: elsewhere(`${it.url}/streams`) });
+
+  test('does not get the token, and the log names it', async () => {
+    const { gateway } = await start(poll, prepare);
+    const line = await gateway.line({ msg: 'a source of revocations is unavailable' });
+    expect(line).toMatchObject({ problem: expect.stringContaining(elsewhere(transmitter.url)) as string });
+    expect(transmitter.requests.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+  });
+
+  test('is used where endpoint_origins has it, and so is one for polls', async () => {
+    const configured = (issuer: string): string => `${poll(issuer)}, endpoint_origins: ['${elsewhere(issuer)}']`;
+    await connected(configured, prepare);
+    expect(transmitter.streams).toHaveLength(1);
+  });
+
+  test('of a stream does not get the token either', async () => {
+    const { gateway } = await start(poll, ({ streams, url }) => {
+      const delivery = { method: 'urn:ietf:rfc:8936', endpoint_url: elsewhere(`${url}/poll`) };
+      streams.push(stream({ description: 'Sallyport at http://gateway.test', delivery }));
+    });
+    await gateway.line({ msg: 'a source of revocations is unavailable' });
+    expect(posts('/poll').filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+  });
+});
+
+describe('a push with a wrong credential', () => {
+  const guess = (pushed: RevocationWorld['push'], authorization: string) => pushed('a SET', { authorization });
+
+  test('is logged and counted, with the address', async () => {
+    const world = await connected(push);
+    expect(await guess(world.push, 'Bearer guess')).toMatchObject({
+      status: 400,
+      body: { err: 'authentication_failed' },
+    });
+    expect(await world.gateway.line({ msg: 'revocation', error: 'authentication_failed' })).toMatchObject({
+      level: 'warn',
+      source: 'okta',
+      result: 'refused',
+      address: '127.0.0.1',
+    });
+    const counted = 'sallyport_revocations_total{source="okta",event="other",result="refused"}';
+    expect(await sample(world.gateway, counted)).toBe(1);
+  });
+
+  test('is a failure of its address: beyond the limit no credential is compared, not even the right one', async () => {
+    transmitter = await startTransmitter();
+    const yaml = 'limits: { failures: { requests: 3, per: 1h } }';
+    const world = await forThisTest(startRevocationWorld({ source: push, transmitter, yaml }));
+    const answers = [];
+    for (const secret of ['a', 'b', 'c', 'd', 'pushed']) answers.push(await guess(world.push, `Bearer ${secret}`));
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 429, 429]);
+    expect(await world.gateway.decision({ reason: 'failures.exceeded' })).toMatchObject({ allow: false });
+  });
+
+  test('does not count the right credential, however often it comes', async () => {
+    transmitter = await startTransmitter();
+    const yaml = 'limits: { failures: { requests: 1, per: 1h } }';
+    const world = await forThisTest(startRevocationWorld({ source: push, transmitter, yaml }));
+    for (const _ of [1, 2, 3]) {
+      const set = await transmitter.sign(`${caep}session-revoked`, world.person());
+      expect((await world.push(set, { authorization: 'Bearer pushed' })).status).toBe(202);
+    }
+  });
+});
+
 test('the token goes to the transmitter alone, and never into its metadata requests', async () => {
   await connected(poll);
   const open = transmitter.requests.filter(({ authorization }) => authorization === undefined).map(({ path }) => path);

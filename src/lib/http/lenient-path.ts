@@ -1,0 +1,40 @@
+import { withoutInvisible } from '../look-alike.ts';
+import { percentDecoded } from './path-flaw.ts';
+
+/**
+ * How lenient servers read paths that are canonical: routes and the entries of policies are both found by these
+ * readings, so that no spelling that one of them knows evades the other.
+ *
+ * @module
+ */
+
+/**
+ * The places where a name may end for such servers: at dots, spaces (some write them as a plus) and before each
+ * extension; at an encoded `?` or `#`, for a proxy that decodes the path and writes it into another URL; at a stream of
+ * NTFS, `name::$DATA`.
+ */
+const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|:[:$]|$)/gu;
+
+/** A character of a folded path that such a server may drop. */
+export const droppable = /[.+?#]|:[:$]|[^!-~]/;
+
+/** A path without differences of case, encoding and invisible characters. */
+export function visiblePath(path: string): string {
+  return withoutInvisible(percentDecoded(path) ?? path);
+}
+
+/**
+ * The names that such servers may read a segment of a folded path as, shortest first: itself without spaces around it
+ * and dots at its end, and what is left at each {@link nameEnd}. None is empty.
+ *
+ * @param maxLength Longer readings are left out, so that the cost does not grow with the path.
+ */
+export function segmentReadings(segment: string, maxLength: number): readonly string[] {
+  const visible = withoutInvisible(segment).trimStart();
+  const readings: string[] = [];
+  for (const { index } of visible.matchAll(nameEnd)) {
+    if (index > maxLength) break;
+    if (index > 0) readings.push(visible.slice(0, index));
+  }
+  return readings;
+}

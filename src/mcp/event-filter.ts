@@ -1,0 +1,285 @@
+import { Gatherer } from '../lib/gatherer.ts';
+import { utf8Text } from '../lib/utf8.ts';
+import { jsonEscapes } from '../lib/wording.ts';
+import { Denial } from '../model/denial.ts';
+import { type BodyFilter, MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
+
+const [LF, CR] = [0x0a, 0x0d];
+
+/**
+ * The filter for an event stream: it sends each event once the event is complete, and events that stay as they are in
+ * one piece. If everything must be read, it drops an event that is too long to be held, and one that a client may take
+ * for a message although the gateway cannot read it.
+ */
+export class EventFilter implements BodyFilter {
+  readonly #rewriting: Rewriting;
+  readonly #isAnswer: ((text: string) => boolean) | undefined;
+  readonly #scanner = new EventScanner();
+  /** The event that is not complete yet. */
+  readonly #held = new Gatherer(MAX_READ_BYTES);
+  /** Whether the event that is not complete yet is too long to be held. */
+  #isTooLong = false;
+  #isFirst = true;
+  /** Whether the last event was changed or dropped, and with it the rest of its line end. */
+  #isLastReplaced = false;
+  /** Whether an event was dropped that may have been the answer. */
+  #isAnswerDropped = false;
+
+  /** @param isAnswer Whether a message answers the request of the stream; undefined if the stream answers none. */
+  constructor(rewriting: Rewriting, isAnswer?: (text: string) => boolean) {
+    this.#rewriting = rewriting;
+    this.#isAnswer = isAnswer;
+  }
+
+  push(chunk: Buffer): readonly Buffer[] {
+    // Most chunks are complete events with nothing to change.
+    if (this.#isBetween() && endsEvent(chunk) && !this.#rewriting.concerns(chunk)) {
+      this.#scanner.restart();
+      this.#isFirst = false;
+      return [chunk];
+    }
+    const sent: Buffer[] = [];
+    const ends = this.#scanner.in(chunk);
+    const braces = new ByteFinder(chunk, OPEN_BRACE);
+    let start = this.#isBetween() ? ends.restOfLineEnd() : 0;
+    /** Where the bytes begin that pass as they came. */
+    let passing = this.#isLastReplaced ? start : 0;
+    for (let end = ends.next(start); end !== -1; end = ends.next(start)) {
+      // No client takes an event without a brace for a message.
+      const mayStay = this.#isBetween() && braces.from(start) >= end;
+      const isFirst = this.#isFirst;
+      this.#isFirst = false;
+      this.#isLastReplaced = false;
+      if (!mayStay) {
+        const changed = this.#completed(chunk.subarray(start, end), isFirst);
+        if (changed !== undefined) {
+          if (start > passing) sent.push(chunk.subarray(passing, start));
+          sent.push(...changed);
+          passing = end;
+        }
+      }
+      start = end;
+    }
+    if (start > passing) sent.push(chunk.subarray(passing, start));
+    sent.push(...this.#hold(chunk.subarray(start)));
+    return sent;
+  }
+
+  /**
+   * WHATWG HTML §9.2.6: clients ignore an event without its end, so that it may pass.
+   *
+   * @throws {Denial} `upstream.invalid` if the answer to the request of the stream was dropped.
+   */
+  end(): readonly Buffer[] {
+    const rest = this.#held.take();
+    if (!this.#rewriting.mustRead) return rest.length === 0 ? [] : [rest];
+    if (this.#isAnswerDropped || rest.includes(OPEN_BRACE)) this.#requireNoAnswer();
+    return [];
+  }
+
+  #requireNoAnswer(): void {
+    if (this.#isAnswer === undefined) return;
+    throw new Denial(
+      'upstream.invalid',
+      `a message that must be read has more than ${MAX_READ_BYTES} bytes, no end, or is not JSON in UTF-8`,
+    );
+  }
+
+  #isBetween(): boolean {
+    return this.#held.length === 0 && !this.#isTooLong;
+  }
+
+  /** The bytes in the place of the rest of an event; undefined if they pass as they came. */
+  #completed(rest: Buffer, isFirst: boolean): readonly Buffer[] | undefined {
+    const { mustRead } = this.#rewriting;
+    const before = this.#held.length;
+    if (this.#isTooLong || before + rest.length > MAX_READ_BYTES) {
+      const passed = [...this.#hold(rest)];
+      this.#isTooLong = false;
+      return passed;
+    }
+    let event = rest;
+    if (before > 0) {
+      this.#held.push(rest);
+      event = this.#held.take();
+    }
+    const changed =
+      event.includes(OPEN_BRACE) && this.#rewriting.concerns(event) ? this.#rewritten(event, isFirst) : event;
+    if (changed === undefined) {
+      if (!mustRead) return [event];
+      this.#isAnswerDropped = true;
+      this.#isLastReplaced = true;
+      return [];
+    }
+    this.#isLastReplaced = changed !== event;
+    return changed === event && before === 0 ? undefined : [changed];
+  }
+
+  /** Holds a part of an event. Returns what cannot be held, and need not be read. */
+  #hold(part: Buffer): readonly Buffer[] {
+    if (!this.#isTooLong && this.#held.length + part.length <= MAX_READ_BYTES) {
+      this.#held.push(part);
+      return [];
+    }
+    this.#isTooLong = true;
+    const held = this.#held.take();
+    if (!this.#rewriting.mustRead) return [held, part].filter(({ length }) => length > 0);
+    this.#isAnswerDropped = true;
+    return [];
+  }
+
+  /** The event as it may pass; undefined if it cannot be read. */
+  #rewritten(event: Buffer, isFirst: boolean): Buffer | undefined {
+    const { mustRead } = this.#rewriting;
+    const received = utf8Text(event);
+    if (received === undefined) return undefined;
+    // A stream may begin with a BOM, which its reader drops.
+    const text = isFirst ? withoutBom(received) : received;
+    if (mustRead && mayHideData(text)) return undefined;
+    const data = eventData(text);
+    if (data === '' || isEndpoint(text, data)) return event;
+    const message = withoutBom(mustRead ? data.replace(otherLineEnds, jsonEscapes) : data);
+    const changed = this.#changed(message);
+    if (changed === null) return undefined;
+    if (this.#isAnswerDropped && this.#isAnswer?.(message) === true) this.#isAnswerDropped = false;
+    if (changed !== undefined) return Buffer.from(withData(text, changed));
+    return mustRead && otherLineEnd.test(data) ? Buffer.from(withData(text, message)) : event;
+  }
+
+  /** The changed text of a message; undefined where nothing changes, null for text that is not JSON. */
+  #changed(message: string): string | undefined | null {
+    try {
+      return this.#rewriting.rewrite(message);
+    } catch (error) {
+      if (error instanceof SyntaxError) return null;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Characters that JSON has only in strings, where an escape is the same text. They end a line for readers that split
+ * text as Python's `splitlines` does (`httpx-sse` before 0.4.2), which would see another event.
+ */
+const otherLineEnds = /[\u0085\u2028\u2029]/g;
+/** Those and the control characters at which `splitlines` splits too, which JSON does not have. */
+const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
+/** A line that a lenient reader may take for data, such as one that trims lines or ignores case. */
+const disguisedData = /^[\s\p{C}]*data[\s\p{C}]*:/iu;
+
+/** Whether another reader may find data outside the lines of data. */
+function mayHideData(event: string): boolean {
+  return linesOf(event).some((line) => !isData(line) && (otherLineEnd.test(line) || disguisedData.test(line)));
+}
+
+/** HTTP+SSE of 2024-11-05: the first event of a stream names the URL for messages, and holds none. */
+function isEndpoint(event: string, data: string): boolean {
+  return /^(?:\/|https?:\/\/)[!-~]*$/.test(data) && /^event: ?endpoint\r?$/m.test(event);
+}
+
+/** Finds a byte at growing places of a chunk, each byte of which it looks at once. */
+class ByteFinder {
+  readonly #chunk: Buffer;
+  readonly #byte: number;
+  #next = -1;
+
+  constructor(chunk: Buffer, byte: number) {
+    this.#chunk = chunk;
+    this.#byte = byte;
+  }
+
+  /** The first place from `start` on; Infinity if there is none. */
+  from(start: number): number {
+    if (this.#next < start) {
+      const found = this.#chunk.indexOf(this.#byte, start);
+      this.#next = found === -1 ? Infinity : found;
+    }
+    return this.#next;
+  }
+}
+
+/** The events that end in one chunk. */
+interface EventEnds {
+  /** The place behind the next event that ends, where the one before it ended at `start`; -1 if none ends. */
+  next(start: number): number;
+  /** Between events: the length of what belongs to the line end of the last chunk, 0 or 1. */
+  restOfLineEnd(): number;
+}
+
+/**
+ * Finds where the events of a stream end (WHATWG HTML §9.2): at an empty line. An event ends with its last CR, and an
+ * LF that may follow is the rest of that line end: to wait for it would hold the event back.
+ */
+export class EventScanner {
+  #isLineEmpty = true;
+  #isAfterReturn = false;
+
+  /** Begins again between two events, after a LF. */
+  restart(): void {
+    this.#isLineEmpty = true;
+    this.#isAfterReturn = false;
+  }
+
+  in(chunk: Buffer): EventEnds {
+    const feeds = new ByteFinder(chunk, LF);
+    const returns = new ByteFinder(chunk, CR);
+    return {
+      restOfLineEnd: () => {
+        const rest = this.#isAfterReturn && chunk[0] === LF ? 1 : 0;
+        if (rest === 1) this.#isAfterReturn = false;
+        return rest;
+      },
+      next: (start) => {
+        for (let at = start; at < chunk.length;) {
+          const byte = chunk[at];
+          if (byte !== LF && byte !== CR) {
+            this.#isLineEmpty = false;
+            this.#isAfterReturn = false;
+            at = Math.min(feeds.from(at), returns.from(at));
+            continue;
+          }
+          at += 1;
+          if (byte === LF && this.#isAfterReturn) {
+            this.#isAfterReturn = false;
+            continue;
+          }
+          this.#isAfterReturn = byte === CR;
+          if (this.#isLineEmpty) {
+            if (!this.#isAfterReturn || chunk[at] !== LF) return at;
+            this.#isAfterReturn = false;
+            return at + 1;
+          }
+          this.#isLineEmpty = true;
+        }
+        return -1;
+      },
+    };
+  }
+}
+
+/** Whether a chunk ends with an event. May be false for one that does, but not for one that does not. */
+export function endsEvent(chunk: Buffer): boolean {
+  const { length } = chunk;
+  if (chunk[length - 1] !== LF) return false;
+  return chunk[length - 2] === LF || (chunk[length - 2] === CR && chunk[length - 3] === LF);
+}
+
+function linesOf(event: string): readonly string[] {
+  return event.split(/\r\n|\n|\r/);
+}
+
+function isData(line: string): boolean {
+  return line === 'data' || line.startsWith('data:');
+}
+
+/** The data of one event, its lines joined; `''` without data. */
+export function eventData(event: string): string {
+  const lines = linesOf(event).filter(isData);
+  return lines.map((line) => line.slice('data:'.length).replace(/^ /, '')).join('\n');
+}
+
+/** The same event with other data. Its id, type and retry time stay. */
+export function withData(event: string, data: string): string {
+  const others = linesOf(event).filter((line) => line !== '' && !isData(line));
+  return `${[...others, ...linesOf(data).map((line) => `data: ${line}`)].join('\n')}\n\n`;
+}
