@@ -283,7 +283,7 @@ describe('keys of arguments that differ in case only', () => {
     }
   };
 
-  test.each<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
+  test.for<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
     ['without a policy', undefined],
     ['on a public route', undefined, { open: true }],
     ['no condition on arguments', entry({})],
@@ -294,11 +294,11 @@ describe('keys of arguments that differ in case only', () => {
     ['a rule of another tool', compilePolicy('p', { tools: { call: {}, pay: approval({}) } })],
     ['a rule that looks back by another argument', pastOf('/amount')],
     ['a prompt', entry({}), { method: 'prompts/get' }],
-  ])('are data where nothing reads them: %s', async (_what, policy, options) => {
+  ])('are data where nothing reads them: %s', async ([, policy, options]) => {
     expect(await decided(policy, options)).toBe(true);
   });
 
-  test.each<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
+  test.for<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
     ['a condition on one of them', entry({ arguments: { '/note': { present: true } } })],
     ['a condition below one of them', entry({ arguments: { '/deep/a': { present: false } } })],
     ['a condition on one that is deeper', entry({ arguments: { '/to/id': { at_most: 5 } } })],
@@ -318,7 +318,7 @@ describe('keys of arguments that differ in case only', () => {
     ['a tool that names a method in another way', entry({}), { method: 'notifications/x' }],
     ['equal keys', entry({}), { text: '{"a":1,"a":2,"b":1,"B":2}' }],
     ['equal keys below', entry({}), { text: '{"b":1,"B":2,"c":{"a":1,"\\u0061":2}}' }],
-  ])('are refused where something may read one of them: %s', async (_what, policy, options) => {
+  ])('are refused where something may read one of them: %s', async ([, policy, options]) => {
     expect(await decided(policy, options)).toEqual(['body.ambiguous', options?.text === undefined ? 7 : undefined]);
   });
 
