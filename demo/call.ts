@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 
 import { z } from 'zod';
@@ -13,7 +14,7 @@ import { createAgent, type Agent } from './walk/agent.ts';
 import { WalkingClient } from './walk/oauth-client.ts';
 import type { Seen } from './walk/recorder.ts';
 
-const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
+const usage = `node demo/call.ts [--user NAME] [--wait] URL [TOOL [ARGUMENTS]]
 
   Calls TOOL of the MCP server at URL by the official client, and prints each refusal and the result.
 
@@ -21,6 +22,7 @@ const usage = `node demo/call.ts [--user NAME] URL [TOOL [ARGUMENTS]]
   ARGUMENTS     a JSON object in single quotes, such as '{"id":1}'
   --user NAME   who signs in at the demo's authorization server: alice (the default), bob, carol,
                 dave or erin
+  --wait        repeats a call that waits for a person's approval, until it is decided
 
 With the environment variable TOKEN, the client presents this access token, and no user signs in.`;
 
@@ -29,9 +31,24 @@ const maxSignIns = 2;
 
 type Arguments = Record<string, unknown>;
 
+/** A call that threw. */
+class Failed {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
+}
+
+const waitingBody = z.object({
+  error: z.object({
+    data: z.object({ reason: z.literal('approval.required'), approval: z.object({ id: z.string() }) }),
+  }),
+});
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { user: { type: 'string', default: 'alice' }, help: { type: 'boolean' } },
+  options: { user: { type: 'string', default: 'alice' }, wait: { type: 'boolean' }, help: { type: 'boolean' } },
 });
 const [url, tool, argumentsText = '{}'] = positionals;
 if (values.help || url === undefined) console.log(usage);
@@ -58,26 +75,49 @@ async function run(server: URL, user: string, given: Arguments): Promise<number>
   const agent = createAgent(server, new WalkingClient(), token ? { token: async () => token } : undefined);
   const browser = createBrowser();
   try {
-    for (let signIns = 0; ; signIns += 1) {
-      const result = await attempt(agent, given);
+    let signIns = 0;
+    let shown: string | undefined;
+    for (;;) {
+      const result = await attempt(agent, given).catch((error: unknown) => new Failed(error));
+      const refusal = result === undefined || result instanceof Failed ? takeRefusal(agent, server) : undefined;
+      if (result instanceof Failed) {
+        const id = refusal?.isLast === true ? await waitingId(refusal.seen) : undefined;
+        if (refusal !== undefined && (id === undefined || id !== shown)) await show(refusal.seen);
+        if (refusal?.isLast !== true) console.log(`${server.href}: ${reasonOf(result.cause)}`);
+        if (values.wait !== true || id === undefined) return 1;
+        shown = id;
+        // Its token may end meanwhile. The user then signs in again, at the same client: it is the same call.
+        signIns = 0;
+        await sleep(1_000);
+        continue;
+      }
       if (result !== undefined) {
         console.log(JSON.stringify(result, null, 2));
         return 0;
       }
-      await showRefusal(agent, server);
+      if (refusal !== undefined) await show(refusal.seen);
       if (token || signIns === maxSignIns) return 1;
+      signIns += 1;
       const authorizationUrl = agent.oauth.takeAuthorizationUrl();
       console.log(`${user} signs in and consents to "${authorizationUrl.searchParams.get('scope')}"`);
       await agent.redeem(await signIn({ authorizationUrl, user, browser }));
       agent.recorder.take();
     }
   } catch (error) {
+    const refusal = takeRefusal(agent, server);
+    if (refusal !== undefined) await show(refusal.seen);
     // Where the last answer is not a refusal of the server, the client itself refused: the issuer, the resource.
-    if (!(await showRefusal(agent, server))) console.log(`${server.href}: ${reasonOf(error)}`);
+    if (refusal?.isLast !== true) console.log(`${server.href}: ${reasonOf(error)}`);
     return 1;
   } finally {
     await agent.close();
   }
+}
+
+/** The id of the request for an approval, if a refusal says that a person must approve the call. */
+async function waitingId({ body }: Seen): Promise<string | undefined> {
+  const [, json = 'null'] = /^(\{.*\})$/s.exec((await body).trim()) ?? [];
+  return waitingBody.safeParse(JSON.parse(json)).data?.error.data.approval.id;
 }
 
 /** Undefined: the user must sign in first. */
@@ -95,17 +135,21 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
-/**
- * Prints the last answer that was a refusal, as the client got it.
- *
- * @returns Whether it is the last answer of all, and that of `server`.
- */
-async function showRefusal(agent: Agent, server: URL): Promise<boolean> {
+interface Refusal {
+  /** The last answer of the server that was a refusal, as the client got it. */
+  readonly seen: Seen;
+  /** Whether it is the last answer of all. */
+  readonly isLast: boolean;
+}
+
+function takeRefusal(agent: Agent, server: URL): Refusal | undefined {
   const all = agent.recorder.take();
-  const seen: Seen | undefined = all.findLast(({ status, url }) => status >= 400 && url.href === server.href);
-  if (seen === undefined) return false;
+  const seen = all.findLast(({ status, url }) => status >= 400 && url.href === server.href);
+  return seen && { seen, isLast: seen === all.at(-1) };
+}
+
+async function show(seen: Seen): Promise<void> {
   console.log(`${seen.status} ${seen.headers.get('www-authenticate') ?? ''}`.trimEnd());
   const body = await seen.body;
   if (body !== '') console.log(body);
-  return seen === all.at(-1);
 }

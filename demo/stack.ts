@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { startAuthorizationServer } from './authorization-server.ts';
@@ -100,6 +101,9 @@ async function startAll({ configFile, ports, starts, addresses }: Parts): Promis
   const busy = await busyPorts(ports);
   if (busy.length > 0) throw new PlainError(busy.join('\n'));
 
+  // The commands of operators need one, on loopback too; the console does not, there.
+  const adminToken = process.env['SALLYPORT_ADMIN_TOKEN'] ?? randomBytes(16).toString('base64url');
+  process.env['SALLYPORT_ADMIN_TOKEN'] = adminToken;
   const servers: Running[] = [];
   const closeServers = async (): Promise<void> => void (await Promise.all(servers.map((server) => server.close())));
   try {
@@ -113,6 +117,7 @@ async function startAll({ configFile, ports, starts, addresses }: Parts): Promis
         ['  console', `${urls.admin}/`],
         ['  metrics, health', `${urls.admin}/metrics, ${urls.admin}/readyz`],
         ['  decision log', gateway.logFile],
+        ['  calls that wait', `SALLYPORT_ADMIN_TOKEN=${adminToken} npx sallyport approvals --config ${configFile}`],
         ['MCP server, unprotected', `${urls.mcpServer}/mcp`],
         ...addresses,
       ],

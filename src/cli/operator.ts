@@ -56,13 +56,13 @@ function shownAs(approval: unknown, { json }: { readonly json: boolean }): strin
 /** A request in one line. What a caller chose cannot reach the terminal as a command. */
 function lineOf(approval: unknown): string {
   const { id, status, call, caller, expires_at: ends } = membersOf(approval);
-  const { route, method, name, path, arguments: args, hidden } = membersOf(call);
+  const { route, method, name, path, arguments: args, unshown, hidden } = membersOf(call);
   const { subject, issuer, client } = membersOf(caller);
   const isOver = status === 'expired' || status === 'used';
   const parts = [
     ...[id, status, route, name ?? path ?? method].map(word),
     args === undefined ? '' : JSON.stringify(args),
-    hidden === 0 || hidden === undefined ? '' : `values not shown: ${JSON.stringify(hidden)}`,
+    unshown === undefined ? '' : `and ${JSON.stringify(hidden)} more: ${JSON.stringify(unshown)}`,
     `by ${word(subject ?? issuer)} with ${word(client ?? 'an unknown client')}`,
     isOver ? '' : `until ${String(ends)}`,
   ];

@@ -2,33 +2,43 @@ import { Gatherer } from '../lib/gatherer.ts';
 import { utf8Text } from '../lib/utf8.ts';
 import { jsonEscapes } from '../lib/wording.ts';
 import { Denial } from '../model/denial.ts';
+import { UnreadAnswer } from './unread-answer.ts';
 import { type BodyFilter, MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
 
 const [LF, CR] = [0x0a, 0x0d];
+const eventEnd = Buffer.from('\n\n');
 
 /**
  * The filter for an event stream: it sends each event once the event is complete, and events that stay as they are in
  * one piece. If everything must be read, it drops an event that is too long to be held, and one that a client may take
- * for a message although the gateway cannot read it.
+ * for a message although the gateway cannot read it. An event that is too long passes if it proves to be an answer that
+ * need not be read.
  */
 export class EventFilter implements BodyFilter {
   readonly #rewriting: Rewriting;
   readonly #isAnswer: ((text: string) => boolean) | undefined;
+  readonly #unreadId: string | number | undefined;
   readonly #scanner = new EventScanner();
   /** The event that is not complete yet. */
   readonly #held = new Gatherer(MAX_READ_BYTES);
   /** Whether the event that is not complete yet is too long to be held. */
   #isTooLong = false;
+  /** The event that is too long, as long as it may pass unread. */
+  #unread: UnreadAnswer | undefined;
   #isFirst = true;
   /** Whether the last event was changed or dropped, and with it the rest of its line end. */
   #isLastReplaced = false;
   /** Whether an event was dropped that may have been the answer. */
   #isAnswerDropped = false;
 
-  /** @param isAnswer Whether a message answers the request of the stream; undefined if the stream answers none. */
-  constructor(rewriting: Rewriting, isAnswer?: (text: string) => boolean) {
+  /**
+   * @param isAnswer Whether a message answers the request of the stream; undefined if the stream answers none.
+   * @param unreadId The id of that request, if its answer need not be read.
+   */
+  constructor(rewriting: Rewriting, isAnswer?: (text: string) => boolean, unreadId?: string | number) {
     this.#rewriting = rewriting;
     this.#isAnswer = isAnswer;
+    this.#unreadId = unreadId;
   }
 
   push(chunk: Buffer): readonly Buffer[] {
@@ -96,6 +106,9 @@ export class EventFilter implements BodyFilter {
     if (this.#isTooLong || before + rest.length > MAX_READ_BYTES) {
       const passed = [...this.#hold(rest)];
       this.#isTooLong = false;
+      if (this.#unread?.isComplete === false) passed.push(...this.#brokenOff());
+      else if (this.#unread !== undefined) this.#isAnswerDropped = false;
+      this.#unread = undefined;
       return passed;
     }
     let event = rest;
@@ -121,11 +134,31 @@ export class EventFilter implements BodyFilter {
       this.#held.push(part);
       return [];
     }
+    if (!this.#isTooLong && this.#unreadId !== undefined) this.#unread = new UnreadAnswer(this.#unreadId);
     this.#isTooLong = true;
-    const held = this.#held.take();
-    if (!this.#rewriting.mustRead) return [held, part].filter(({ length }) => length > 0);
+    const parts = [this.#held.take(), part].filter(({ length }) => length > 0);
+    if (!this.#rewriting.mustRead) return parts;
     this.#isAnswerDropped = true;
-    return [];
+    return this.#passedUnread(parts);
+  }
+
+  /** The parts of an event that is too long which may pass unread. */
+  #passedUnread(parts: readonly Buffer[]): readonly Buffer[] {
+    const passed: Buffer[] = [];
+    for (const part of parts) {
+      const bytes = this.#unread?.pass(part);
+      if (bytes === undefined) return [...passed, ...this.#brokenOff()];
+      passed.push(bytes);
+    }
+    return passed;
+  }
+
+  /** The end of an event that passed in part. Its JSON is incomplete, and the refusal can follow. */
+  #brokenOff(): readonly Buffer[] {
+    const wasPassed = this.#unread?.hasBegun === true;
+    this.#unread = undefined;
+    this.#isAnswerDropped = true;
+    return wasPassed ? [eventEnd] : [];
   }
 
   /** The event as it may pass; undefined if it cannot be read. */

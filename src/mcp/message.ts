@@ -31,6 +31,8 @@ export interface Message {
   readonly targets: readonly McpTarget[];
   /** `params.arguments`. */
   readonly arguments: unknown;
+  /** Whether keys of an object in `arguments` differ in case only. The upstream may know them apart, or take one. */
+  readonly hasArgumentVariants: boolean;
   /** The task ids and `requestState` that it presents. */
   readonly handles: readonly Handle[];
   /** Whether its answer may give out handles. */
@@ -58,19 +60,21 @@ const limits = { depth: 128, members: 10_000, keyLength: 1_024, foldedKeys: 65_5
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
  * do not contradict.
  *
- * @throws {Denial} `body.malformed` for text that is not UTF-8 JSON; `body.ambiguous` for duplicate or case-variant
- *   keys, another spelling of an MCP method, and too much depth or too many members; `body.message` for anything but
- *   one JSON-RPC message, batches included, and for `arguments` that are not an object; `message.*` for headers that
- *   contradict it.
+ * @throws {Denial} `body.malformed` for text that is not UTF-8 JSON; `body.ambiguous` for duplicate keys, for
+ *   case-variant ones outside the `arguments` of a method that has them, another spelling of an MCP method, and too
+ *   much depth or too many members; `body.message` for anything but one JSON-RPC message, batches included, and for
+ *   `arguments` that are not an object; `message.*` for headers that contradict it.
  */
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
-  const message = parse(text);
+  const { message, hasVariants } = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
   const id = messageId(message, text);
   if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
     throw new Denial('body.message', 'jsonrpc is not "2.0"', { messageId: id });
   const method = methodOf(message, id);
+  if (hasVariants && !method.hasArguments)
+    throw new Denial('body.ambiguous', 'keys that differ only in case', { messageId: id });
   const params = paramsOf(message, id);
   const isRequest = method.name !== undefined && Object.hasOwn(message, 'id');
   const era = requireAgreement(headers, { method, id, params, isRequest });
@@ -81,6 +85,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     era,
     targets: targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
+    hasArgumentVariants: hasVariants,
     handles,
     declaresTasks: ownMemberAt(params, declaredTasks) !== undefined,
     asksByUrl: era === 'modern' && method.mayNeedInput && ownMemberAt(params, declaredUrl) !== undefined,
@@ -95,10 +100,14 @@ function decode(body: Buffer): string {
   return text;
 }
 
-function parse(text: string): unknown {
+const argumentsPath = ['params', 'arguments'];
+
+function parse(text: string): { readonly message: unknown; readonly hasVariants: boolean } {
   try {
-    scanJson(text, limits);
-    return JSON.parse(text);
+    const hasVariants = scanJson(text, limits, argumentsPath);
+    const message: unknown = JSON.parse(text);
+    if (hasVariants && hasDuplicateMembers(text, message)) throw new JsonScanError('ambiguous', 'a duplicate key', 0);
+    return { message, hasVariants };
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
     throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', error.message);

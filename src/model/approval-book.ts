@@ -147,9 +147,9 @@ export async function stepOf(
   return (opened[step].bind(opened) as (...all: readonly unknown[]) => unknown)(...about);
 }
 
-/** A request as lists have it. Its size does not depend on the arguments of the call. */
+/** A request as lists have it. Its size does not depend on what the call carries. */
 export function withoutArguments<Request extends ApprovalRequest>(request: Request): Request {
-  const { arguments: _, ...call } = request.call;
+  const { arguments: _, unshown: _unshown, ...call } = request.call;
   return { ...request, call };
 }
 

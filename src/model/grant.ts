@@ -16,6 +16,8 @@ export type MessageId = string | number | object | null;
 export interface Action {
   readonly attempt: Attempt;
   readonly messageId: MessageId;
+  /** Whether keys in the arguments differ in case only: what reads such a key must refuse the call. Default: false. */
+  readonly hasArgumentVariants?: boolean;
   /** The MCP revisions that the message belongs to; undefined if the gateway read no message. */
   readonly era: Era | undefined;
   /** The upstream's own `Mcp-Session-Id`, verified to be this caller's. */

@@ -81,6 +81,8 @@ export interface Plan {
    *   the attempt.
    */
   history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined;
+  /** Where the policy reads the arguments of a call: keys from the top of them. An empty path: all of them. */
+  argumentsRead(attempt: Attempt): readonly (readonly string[])[];
   /** The approval that a call needs which the policy allows; undefined if it needs none. */
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined;
 }

@@ -73,6 +73,12 @@ interface SummedArgument extends CallArgument {
   readonly most: number;
 }
 
+/** The arguments that a rule reads of a call that it counts. */
+export function readBy(rule: HistoryRule): readonly CallArgument[] {
+  if (rule.kind !== 'quota') return rule.same;
+  return rule.sum === undefined ? [] : [rule.sum];
+}
+
 /** Compiles the rules over time of an entry, in the order in which they are judged. */
 export function compileHistory(document: HistoryDocument, entry: EntryContext): readonly HistoryRule[] {
   const { after, never_after: neverAfter, quota = [] } = document;

@@ -4,6 +4,7 @@
  */
 
 import { describeValue } from '../lib/json/describe-value.ts';
+import { keysOf } from '../lib/json/pointer.ts';
 import type { NeededApproval } from '../model/approval.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { CallHistory } from '../model/history.ts';
@@ -16,7 +17,7 @@ import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
 import { type CountingRules, callHistory, countingDenial, explainRule, ownerDenial } from './history.ts';
-import type { HistoryRule, PastRule } from './history-rules.ts';
+import { type HistoryRule, type PastRule, readBy } from './history-rules.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 
 /** A part of a policy that may refuse a call. */
@@ -112,6 +113,15 @@ export class CallPlan implements Plan {
 
   history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined {
     return callHistory(this.#counting, principal, attempt, exact);
+  }
+
+  argumentsRead(attempt: Attempt): readonly (readonly string[])[] {
+    // A person sees all arguments, or the approval is bound to what is not shown.
+    if (this.approvals.length > 0) return [[]];
+    const { own, past } = this.#counting;
+    const rules = [...own, ...past.filter(({ covers }) => covers(attempt))];
+    const conditions = this.steps.flatMap((step) => (step.on === 'argument' ? step.argument : []));
+    return [...conditions, ...rules.flatMap(readBy)].map(({ pointer }) => keysOf(pointer) ?? []);
   }
 
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {

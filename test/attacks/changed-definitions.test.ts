@@ -73,3 +73,24 @@ test('a completion of a prompt that was not approved is refused', async () => {
   const response = await world.send(request('completion/complete', params));
   expect(await response.json()).toMatchObject({ error: { data: { reason: 'prompt.changed' } } });
 });
+
+const much = 'x'.repeat(9 * 1024 * 1024);
+test('an answer of more than 8 MiB passes with the id of its call, and no list passes with another one', async () => {
+  const world = await start();
+  await world.compared();
+  const call = async (members: string): Promise<string> => {
+    world.form = (response) => asEvents(response, `{"jsonrpc":"2.0",${members}}`);
+    const response = await world.send(request('tools/call', { name: 'read', arguments: {} }));
+    return response.text();
+  };
+  const long = `"result":{"content":[{"type":"text","text":"${much}"}]},"id":1`;
+  expect((await call(long)) === `event: message\ndata: {"jsonrpc":"2.0",${long}}\n\n`).toBe(true);
+  for (const id of ['2', '1,"id":2', '1,"ID":2']) {
+    const found = await call(`"result":{"tools":[${JSON.stringify(evil)}],"_":"${much}"},"id":${id}`);
+    const [broken = '', refusal = ''] = found
+      .split('\n\n')
+      .map((event) => event.replace(/^event: message\ndata: /, ''));
+    expect(() => JSON.parse(broken) as unknown).toThrow(SyntaxError);
+    expect(JSON.parse(refusal)).toMatchObject({ id: 1, error: { data: { reason: 'upstream.invalid' } } });
+  }
+});

@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       to: 'aсc-2',
       amount: 1_000_000,
       note: `pay \u202egnp.exe\u202c\u200b <script>alert(1)</script>\nsecond line`,
-      long: `${'x'.repeat(100_000)} the end of the text`,
+      long: `${'x'.repeat(20_000)} the end of the text`,
       order: 'pay \u05d0 100 200',
       piled: `o${'\u0301'.repeat(40)}k\u2800`,
       deep: { a: { b: { c: { d: { e: { f: { g: { h: { i: { j: 'the deepest' } } } } } } } } } },
@@ -84,7 +84,7 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       many: Array.from({ length: 300 }, (_, index) => `no. ${index}`),
       last: 'also shown',
     };
-    const odd = ['U+202E', 'U+202C', 'U+200B', 'U+0441', 'U+2800', '99,620 more characters', '1,000,000'].concat(
+    const odd = ['U+202E', 'U+202C', 'U+200B', 'U+0441', 'U+2800', '19,620 more characters', '1,000,000'].concat(
       ['<script>alert(1)</script>', 'characters that are normally invisible', 'letters that look like others'],
       ['of which some are folded', 'written from right to left', 'also shown'],
     );

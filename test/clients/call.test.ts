@@ -1,10 +1,10 @@
 /** `demo/call.ts`, which newcomers use against a server with sessions. */
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 import { listen } from '../../demo/listen.ts';
-import { obtainToken, registerClient } from '../../demo/obtain-token.ts';
+import { demoApiClient, obtainToken, registerClient } from '../../demo/obtain-token.ts';
 import { startDemoBeforeAll } from '../worlds/demo.ts';
 import { startStatefulServer } from './stateful-server.ts';
 
@@ -34,6 +34,36 @@ test('signs a user in, steps up when asked, and prints each refusal and the resu
     ],
   });
   expect(lines.join('')).toContain('moved');
+});
+
+test('waits until a person has approved the call, and then makes it', async () => {
+  const [issuer, resource] = [world().issuer, new URL('/approvals', world().mcpUrl).href];
+  const { accessToken } = await obtainToken({ issuer, client: demoApiClient, user: 'erin', scope: 'read', resource });
+  const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' };
+  const large = '{"from":"savings","to":"trading","amount":5000}';
+  const call = called(['--wait', 'transfer_funds', large]);
+  interface Waiting {
+    readonly approvals: readonly { readonly id: string; readonly digest: string }[];
+  }
+  const { approvals } = await vi.waitFor(
+    async () => {
+      const found = (await (await fetch(resource, { headers })).json()) as Waiting;
+      expect(found.approvals).toHaveLength(1);
+      return found;
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+  const [{ id, digest } = { id: '', digest: '' }] = approvals;
+  const body = JSON.stringify({ decision: 'approve', digest });
+  expect((await fetch(`${resource}/${id}`, { method: 'POST', headers, body })).status).toBe(200);
+  const { code, lines } = await call;
+  expect({ code, text: lines.join('') }).toMatchObject({ code: 0, text: expect.stringContaining('moved') });
+  expect(lines.filter((line) => line.includes('approval.required'))).toHaveLength(1);
+  // Without it, the refusal is the end, and its link leads a person.
+  const refused = await called(['transfer_funds', large]);
+  expect(refused).toMatchObject({ code: 1 });
+  const [, link = ''] = /"url":"([^"]+)"/.exec(refused.lines.join('')) ?? [];
+  expect(await (await fetch(link, { headers: { accept: 'text/html' } })).text()).toContain('sallyport approvals');
 });
 
 test('refuses arguments that are no object before any request', async () => {

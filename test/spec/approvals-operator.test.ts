@@ -93,7 +93,7 @@ describe('operators', () => {
       expect(listed).toMatchObject({ code: 0 });
       expect(listed.shown).toMatch(
         new RegExp(
-          `^${id}  pending  tools  pay  {"amount":\\[9007199254740993,.+\\]}  values not shown: 1  by alice with agent  until 2`,
+          `^${id}  pending  tools  pay  {"amount":\\[9007199254740993,.+\\]}  and 1 more: {"arguments":{"pin":"of-alice"}}  by alice with agent  until 2`,
           'm',
         ),
       );

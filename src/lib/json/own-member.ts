@@ -37,6 +37,29 @@ export function hasCaseVariant(object: object, name: string): boolean {
   return Object.keys(object).some((key) => key !== name && isVariant(key, wanted));
 }
 
+/**
+ * Whether readers that ignore the case of keys may find another value at the end of a path, or another one in it. An
+ * empty path leads to the whole value.
+ */
+export function hasCaseVariantAt(value: unknown, path: readonly string[]): boolean {
+  let found = value;
+  for (const key of path) {
+    if (isObject(found) && hasCaseVariant(found, key)) return true;
+    found = ownMember(found, key);
+  }
+  return hasVariantKeys(found);
+}
+
+/** It recurses as deep as the value nests. */
+function hasVariantKeys(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (!Array.isArray(value)) {
+    const keys = Object.keys(value);
+    if (new Set(keys.map(foldedKey)).size < keys.length) return true;
+  }
+  return Object.values(value).some(hasVariantKeys);
+}
+
 const ascii = /^[ -~]*$/;
 
 /** Whether a key folds to a text in ASCII. It folds no further than they agree: an upstream may send a million keys. */

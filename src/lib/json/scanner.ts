@@ -61,15 +61,21 @@ const CLOSE_BRACE = 0x7d;
  *
  * Runs in one pass with a stack of its own, so that deep nesting cannot overflow the call stack.
  *
+ * @param lenientBelow Keys from the top. In the value there, keys may be equal after un-escaping or case folding.
+ * @returns whether some keys in that value are.
  * @throws {JsonScanError}
  */
-export function scanJson(text: string, limits: ScanLimits): void {
+export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonly string[] = []): boolean {
   /** An entry for each open container: the folded keys seen so far, or null for an array. */
   const open: (Set<string> | null)[] = [];
   /** The innermost open container. */
   let container: Set<string> | null | undefined;
   let members = 0;
   let foldedLength = 0;
+  const lenientPath = lenientBelow.map((key) => `"${folded(key)}"`);
+  /** How many keys of `lenientPath` lead to the current place. */
+  let followed = 0;
+  let hasVariants = false;
   let at = skipWhitespace(text, 0);
   let expectKey = false;
   /** Where the next `\u` stands. Strings before it cannot hold a lone surrogate, and most texts have none. */
@@ -91,9 +97,15 @@ export function scanJson(text: string, limits: ScanLimits): void {
       // A JavaScript server that copies members one by one would set the prototype: members of the value would then
       // read as members of the object, where no pointer of a policy has seen them.
       if (key === '"__proto__"') throw new JsonScanError('ambiguous', 'a key __proto__', at);
+      const depth = open.length;
+      if (depth <= lenientPath.length && followed >= depth - 1)
+        followed = key === lenientPath[depth - 1] ? depth : depth - 1;
       const others = container.size;
-      if (container.add(key).size === others)
-        throw new JsonScanError('ambiguous', 'a key that is duplicate, or differs only in case', at);
+      if (container.add(key).size === others) {
+        const isLenient = depth > lenientPath.length && followed > 0 && followed === lenientPath.length;
+        if (!isLenient) throw new JsonScanError('ambiguous', 'a key that is duplicate, or differs only in case', at);
+        hasVariants = true;
+      }
       at = skipWhitespace(text, end);
       if (text.charCodeAt(at) !== COLON) throw new JsonScanError('malformed', 'a key without a colon', at);
       at = skipWhitespace(text, at + 1);
@@ -128,7 +140,7 @@ export function scanJson(text: string, limits: ScanLimits): void {
       at = skipWhitespace(text, at);
       if (container === undefined) {
         if (at !== text.length) throw new JsonScanError('malformed', 'something after the value', at);
-        return;
+        return hasVariants;
       }
       const next = text.charCodeAt(at);
       if (next === COMMA) {

@@ -4,13 +4,14 @@ import type { Action, Grant } from '../../model/grant.ts';
 import { withGatewayClaims } from '../../model/gateway-claims.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
+import { hasCaseVariantAt } from '../../lib/json/own-member.ts';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import type { Bindings } from '../../mcp/bindings.ts';
 import { readMessage } from '../../mcp/message.ts';
 import { requireParamHeaders, type ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
 import { noMethod } from '../../model/mcp.ts';
-import { calledTool } from '../../model/policy.ts';
+import { argumentsOf, calledTool } from '../../model/policy.ts';
 
 const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
 
@@ -18,16 +19,19 @@ const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
  * Creates the decision of a route, as a guard: a forgotten `if` fails closed. It caches nothing, so that a new policy
  * applies to cached tokens too.
  *
- * @returns a function that throws {Denial} with the policy's own reason.
+ * @returns a function that throws {Denial} with the policy's own reason, or `body.ambiguous` where the policy or the
+ *   decision point reads an argument whose key has a variant in another case.
  */
 export function createAuthorize(
-  route: Route,
+  route: Pick<Route, 'name' | 'policy' | 'public' | 'decisionPoint'>,
   clock: Clock,
 ): (principal: Principal | undefined, action: Action) => Grant {
   const { policy } = route;
+  const isAsked = route.decisionPoint?.sendsArguments === true;
   if (policy === undefined) {
     return (principal, action) => {
       if (!route.public) requirePrincipal(route, principal);
+      if (isAsked) requireReadAlike(action, wholeArguments);
       return { principal, action, decision: anyValidToken };
     };
   }
@@ -36,13 +40,36 @@ export function createAuthorize(
     requirePrincipal(route, verified);
     const principal = readsGatewayClaims ? withGatewayClaims(verified, clock) : verified;
     const decision = policy.decide(principal, action.attempt);
-    if (decision.allow) return { principal, action, decision };
-    throw Denial.of(decision.denial);
+    if (!decision.allow) throw Denial.of(decision.denial);
+    if (action.hasArgumentVariants === true)
+      requireReadAlike(action, isAsked ? wholeArguments : decision.plan.argumentsRead(action.attempt));
+    return { principal, action, decision };
   };
 }
 
+const wholeArguments = [[]];
+
+/**
+ * The guarantee that the upstream finds the arguments that were decided on. Many servers ignore the case of keys.
+ *
+ * @throws {Denial} `body.ambiguous`
+ */
+function requireReadAlike(
+  action: Pick<Action, 'hasArgumentVariants' | 'attempt' | 'messageId'>,
+  paths: readonly (readonly string[])[],
+): void {
+  const { hasArgumentVariants = false, attempt, messageId } = action;
+  if (!hasArgumentVariants || !paths.some((path) => hasCaseVariantAt(argumentsOf(attempt), path))) return;
+  throw new Denial('body.ambiguous', 'an argument that is read has a key that differs from another only in case', {
+    messageId,
+  });
+}
+
 /** Only a public route serves without a principal. On any other route a missing one is a bug, and must not pass. */
-function requirePrincipal({ name }: Route, principal: Principal | undefined): asserts principal is Principal {
+function requirePrincipal(
+  { name }: Pick<Route, 'name'>,
+  principal: Principal | undefined,
+): asserts principal is Principal {
   if (principal === undefined) throw new TypeError(`route ${name}: no principal`);
 }
 
@@ -133,11 +160,15 @@ async function messageAction(
   const body = await readBody(call);
   const message = readMessage(body, call.fields);
   const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, asksByUrl, trace } = message;
+  const { hasArgumentVariants } = message;
   const attempt = { kind: 'mcp', method, targets, arguments: args } as const;
   const tool = calledTool(attempt);
   if (era === 'modern' && tool !== undefined) {
-    requireParamHeaders(toolHeaders.of(tool), args, call.fields, messageId);
+    const declared = toolHeaders.of(tool);
+    requireParamHeaders(declared, args, call.fields, messageId);
+    const repeated = declared.map(({ path }) => path);
+    requireReadAlike({ hasArgumentVariants, attempt, messageId }, repeated);
   }
   const own = bindings.present(principal, call.fields, { message, body });
-  return { attempt, messageId, era, mayYieldHandle, asksByUrl, trace, ...own };
+  return { attempt, messageId, hasArgumentVariants, era, mayYieldHandle, asksByUrl, trace, ...own };
 }

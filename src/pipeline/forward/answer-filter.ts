@@ -98,7 +98,7 @@ export function answerFilter(
       if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
       if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
       if (rewriting !== undefined)
-        filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action)));
+        filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action), unreadId(grant.action)));
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
@@ -150,6 +150,12 @@ function isAnswerTo({ attempt, messageId }: Action): ((text: string) => boolean)
   if (messageId === null) return undefined;
   const method = attempt.kind === 'mcp' ? attempt.method : noMethod;
   return (text) => mayBeAnswer(text) && answerOutcome(text, messageId, method) !== undefined;
+}
+
+/** The id of a request whose answer holds no list, as that of `tools/call`; undefined for any other request. */
+function unreadId({ attempt, messageId }: Action): string | number | undefined {
+  const holdsNoList = attempt.kind === 'mcp' && attempt.method.allowedBy === 'target';
+  return holdsNoList && messageId !== null && typeof messageId !== 'object' ? messageId : undefined;
 }
 
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
@@ -240,8 +246,9 @@ function filterOf(
   status: number,
   rewriting: Rewriting,
   isAnswer?: (text: string) => boolean,
+  answerId?: string | number,
 ): BodyFilter | undefined {
-  if (!answer.isEncoded && answer.isEventStream) return new EventFilter(rewriting, isAnswer);
+  if (!answer.isEncoded && answer.isEventStream) return new EventFilter(rewriting, isAnswer, answerId);
   if (!answer.isEncoded && answer.isJson) return new JsonFilter(rewriting);
   if (!rewriting.mustRead) return undefined;
   // Streamable HTTP: a 202 has no body. Servers of HTTP+SSE say "Accepted" in it.

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { folded } from '../../../src/lib/look-alike.ts';
-import { hasCaseVariant, isObject, ownMember, ownMemberAt } from '../../../src/lib/json/own-member.ts';
+import {
+  hasCaseVariant,
+  hasCaseVariantAt,
+  isObject,
+  ownMember,
+  ownMemberAt,
+} from '../../../src/lib/json/own-member.ts';
 
 describe('ownMember', () => {
   test.each([
@@ -80,4 +86,21 @@ test.each([
   ['a\u0307d', 'ad', false],
 ])('%s as a case variant of %s: %s', (key, name, isVariant) => {
   expect(hasCaseVariant({ [key]: 1 }, name)).toBe(isVariant);
+});
+
+test.each([
+  [[], true],
+  [['a'], true],
+  [['A'], true],
+  [['b'], true],
+  [['b', 'k'], true],
+  [['c'], false],
+  [['c', '0', 'd'], false],
+  [['e'], true],
+  [['e', '1'], true],
+  [['e', '0'], false],
+  [['missing', 'x'], false],
+])('hasCaseVariantAt of %j: %j', (path, expected) => {
+  const value = { a: 1, A: 2, b: { k: 1, '\u212a': 2 }, c: [{ d: 1 }], e: [1, { f: 1, F: 1 }] };
+  expect(hasCaseVariantAt(value, path)).toBe(expected);
 });

@@ -7,6 +7,7 @@ import type { Principal } from '../../../src/model/principal.ts';
 import type { Route } from '../../../src/model/route.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../../src/mcp/bindings.ts';
 import { lengthPrefixed } from '../../../src/lib/digest.ts';
+import { compilePolicy } from '../../../src/policy/compile.ts';
 import { createToolHeaders } from '../../../src/mcp/tool-headers.ts';
 import type { Call } from '../../../src/model/call.ts';
 import { mcpMethod, noMethod } from '../../../src/model/mcp.ts';
@@ -122,6 +123,7 @@ describe('mcp', () => {
       ...bare,
       attempt: { kind: 'mcp', method: mcpMethod('ping'), targets: [], arguments: undefined },
       messageId: 1,
+      hasArgumentVariants: false,
       era: 'legacy',
       body: ping,
     });
@@ -242,5 +244,103 @@ describe('MCP 2026-07-28 §Custom Headers: a header that repeats an argument', (
     const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
     const found = await actionOf('mcp', 'POST', fields, { body, refused });
     expect(Array.isArray(found) ? found : 'read').toEqual(wanted);
+  });
+});
+
+describe('keys of arguments that differ in case only', () => {
+  const by = {
+    issuer: 'https://as',
+    subject: 'alice',
+    callerKey: 'alice',
+    scopes: new Set<string>(),
+    claims: {},
+  } as unknown as Principal;
+  const twins = '{"amount":1,"to":{"id":1,"ID":2},"Note":1,"note":2,"x":[{"Y":1,"y":2}],"deep":{},"Deep":{"a":1}}';
+  const entry = (document: object): Policy =>
+    compilePolicy('p', { tools: { call: document, other: {} }, prompts: { call: {} } });
+  const after = (same: string): object => ({ after: { tool: 'other', within: '1h', same: [same] } });
+  const pastOf = (same: string): Policy =>
+    compilePolicy('p', { tools: { call: {}, pay: { never_after: { tool: 'call', within: '1h', same: [same] } } } });
+  const sum = (pointer: string): object => ({ quota: [{ sum: pointer, at_most: 5, within: '1h' }] });
+  const approval = (extra: object): object => ({ approval: { by: { claims: { role: 'boss' } }, ...extra } });
+
+  const decided = async (
+    policy: Policy | undefined,
+    { text = twins, sendsArguments = false, open = false, method = 'tools/call' } = {},
+  ): Promise<unknown> => {
+    const body = Buffer.from(
+      `{"jsonrpc":"2.0","id":7,"method":"${method}","params":{"name":"call","arguments":${text}}}`,
+    );
+    const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
+    const read = (await actionOf('mcp', 'POST', { contentType: 'application/json' }, { body, refused })) as Action;
+    if (Array.isArray(read)) return read;
+    const decisionPoint = { sendsArguments };
+    const authorize = createAuthorize({ name: 'r', public: open, policy, decisionPoint } as Route, Date.now);
+    try {
+      return authorize(open ? undefined : by, read).decision.allow;
+    } catch (error) {
+      return error instanceof Denial ? refused(error) : error;
+    }
+  };
+
+  test.for<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
+    ['without a policy', undefined],
+    ['on a public route', undefined, { open: true }],
+    ['no condition on arguments', entry({})],
+    ['a condition on another argument', entry({ arguments: { '/amount': { at_most: 5 } } })],
+    ['a condition on an absent argument', entry({ arguments: { '/away': { present: false } } })],
+    ['the same argument of another one', entry(after('/amount'))],
+    ['the sum of another one', entry(sum('/amount'))],
+    ['a rule of another tool', compilePolicy('p', { tools: { call: {}, pay: approval({}) } })],
+    ['a rule that looks back by another argument', pastOf('/amount')],
+    ['a prompt', entry({}), { method: 'prompts/get' }],
+  ])('are data where nothing reads them: %s', async ([, policy, options]) => {
+    expect(await decided(policy, options)).toBe(true);
+  });
+
+  test.for<readonly [what: string, policy: Policy | undefined, options?: Parameters<typeof decided>[1]]>([
+    ['a condition on one of them', entry({ arguments: { '/note': { present: true } } })],
+    ['a condition below one of them', entry({ arguments: { '/deep/a': { present: false } } })],
+    ['a condition on one that is deeper', entry({ arguments: { '/to/id': { at_most: 5 } } })],
+    [
+      'in shadow mode too',
+      compilePolicy('p', { mode: 'shadow', tools: { call: { arguments: { '/note': { equals: 9 } } } } }),
+    ],
+    ['the same argument', entry(after('/note'))],
+    ['a sum', entry(sum('/to/id'))],
+    ['a rule of another tool that looks back', pastOf('/to')],
+    ['an approval of all arguments', entry(approval({}))],
+    ['an approval that shows another one', entry(approval({ shows: ['/amount'] }))],
+    ['an approval whose condition is not met', entry(approval({ when: { claims: { role: 'clerk' } } }))],
+    ['a decision point that gets arguments', entry({}), { sendsArguments: true }],
+    ['one of a public route', undefined, { sendsArguments: true, open: true }],
+    ['a method without arguments', entry({}), { method: 'ping' }],
+    ['a tool that names a method in another way', entry({}), { method: 'notifications/x' }],
+    ['equal keys', entry({}), { text: '{"a":1,"a":2,"b":1,"B":2}' }],
+    ['equal keys below', entry({}), { text: '{"b":1,"B":2,"c":{"a":1,"\\u0061":2}}' }],
+  ])('are refused where something may read one of them: %s', async ([, policy, options]) => {
+    expect(await decided(policy, options)).toEqual(['body.ambiguous', options?.text === undefined ? 7 : undefined]);
+  });
+
+  test('are refused where a header repeats one of them', async () => {
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const found = (text: string): Promise<unknown> => {
+      const params = `{"name":"pay","arguments":${text},"_meta":${JSON.stringify(_meta)}}`;
+      const fields = {
+        contentType: 'application/json',
+        mcpName: 'pay',
+        mcpMethod: 'tools/call',
+        names: ['mcp-param-to'],
+      };
+      const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
+      return actionOf(
+        'mcp',
+        'POST',
+        { ...fields, mcpProtocolVersion: '2026-07-28', raw: ['Mcp-Param-To', 'bob'] },
+        { body },
+      );
+    };
+    expect(await found('{"to":"bob","To":"eve"}')).toBe('body.ambiguous');
+    expect(await found('{"to":"bob","a":1,"A":2}')).toHaveProperty('hasArgumentVariants', true);
   });
 });
