@@ -40,8 +40,9 @@ export function readJwkSet(body: unknown): PublishedKeys | undefined {
  */
 export function keyFlaw({ kty, n, e, d }: Jwk): string | undefined {
   if (d !== undefined && d !== null) return 'is published with its private part';
-  if (kty === 'RSA' && typeof n === 'string' && typeof e === 'string') return rsaFlaw(integerIn(n), integerIn(e));
-  return undefined;
+  if (kty !== 'RSA' || typeof n !== 'string' || typeof e !== 'string') return undefined;
+  if (Math.max(n.length, e.length) > MAX_RSA_LENGTH) return `has more than ${MAX_RSA_BITS} bits`;
+  return rsaFlaw(integerIn(n), integerIn(e));
 }
 
 function integerIn(text: string): bigint {
@@ -50,6 +51,10 @@ function integerIn(text: string): bigint {
 
 /** RFC 7518 §3.3 and §3.5. */
 const MIN_RSA_BITS = 2048;
+/** OpenSSL verifies with no larger one. */
+const MAX_RSA_BITS = 16_384;
+/** In base64url. */
+const MAX_RSA_LENGTH = Math.ceil(MAX_RSA_BITS / 6);
 
 function rsaFlaw(modulus: bigint, exponent: bigint): string | undefined {
   const bits = modulus.toString(2).length;
@@ -59,7 +64,8 @@ function rsaFlaw(modulus: bigint, exponent: bigint): string | undefined {
     const shown = exponent < 1_000_000n ? exponent : 'of an even number';
     return `has the exponent ${shown}, an odd one of at least 3 is required`;
   }
-  const residues = smallPrimes.map(({ prime }) => Number(modulus % BigInt(prime)));
+  const residue = modulus % productOfPrimes;
+  const residues = smallPrimes.map(({ divisor }) => Number(residue % divisor));
   if (modulus % 2n === 0n || residues.includes(0)) return 'has a modulus with a small factor';
   const isRoca = smallPrimes.every(({ powers }, index) => powers.has(residues[index] ?? 0));
   return isRoca ? 'has a modulus that can be factored (ROCA, CVE-2017-15361)' : undefined;
@@ -72,7 +78,9 @@ function rsaFlaw(modulus: bigint, exponent: bigint): string | undefined {
  */
 const smallPrimes = Array.from({ length: 166 }, (_, index) => index + 2)
   .filter((number, _, all) => number > 2 && all.every((each) => each >= number || number % each !== 0))
-  .map((prime) => ({ prime, powers: powersOf(65_537 % prime, prime) }));
+  .map((prime) => ({ divisor: BigInt(prime), powers: powersOf(65_537 % prime, prime) }));
+/** One division of the modulus serves for all. */
+const productOfPrimes = smallPrimes.reduce((product, { divisor }) => product * divisor, 1n);
 
 function powersOf(base: number, modulus: number): ReadonlySet<number> {
   const powers = new Set<number>();

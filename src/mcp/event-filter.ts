@@ -19,6 +19,7 @@ export class EventFilter implements BodyFilter {
   readonly #isAnswer: ((text: string) => boolean) | undefined;
   readonly #unreadId: string | number | undefined;
   readonly #scanner = new EventScanner();
+  readonly #lineEnds = new LineEnds();
   /** The event that is not complete yet. */
   readonly #held = new Gatherer(MAX_READ_BYTES);
   /** Whether the event that is not complete yet is too long to be held. */
@@ -41,7 +42,8 @@ export class EventFilter implements BodyFilter {
     this.#unreadId = unreadId;
   }
 
-  push(chunk: Buffer): readonly Buffer[] {
+  push(received: Buffer): readonly Buffer[] {
+    const chunk = this.#rewriting.mustRead ? this.#lineEnds.withoutReturns(received) : received;
     // Most chunks are complete events with nothing to change.
     if (this.#isBetween() && endsEvent(chunk) && !this.#rewriting.concerns(chunk)) {
       this.#scanner.restart();
@@ -198,8 +200,11 @@ const otherLineEnds = /[\u0085\u2028\u2029]/g;
 /** Those and the control characters at which `splitlines` splits too, which JSON does not have. */
 // oxlint-disable-next-line no-control-regex -- these are what it is about
 const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
-/** A line that a lenient reader may take for data, such as one that trims lines or ignores case. */
-const disguisedData = /^[\s\p{C}]*data[\s\p{C}]*:/iu;
+/**
+ * A line that a lenient reader may take for data, such as one that trims lines or ignores case. eventsource-parser, which
+ * the SDK of MCP for TypeScript uses, drops the characters U+00EF, U+00BB, U+00BF before the first line.
+ */
+const disguisedData = /^[^!-~]*data[^!-~]*:/iu;
 
 /** Whether another reader may find data outside the lines of data. */
 function mayHideData(event: string): boolean {
@@ -229,6 +234,27 @@ class ByteFinder {
       this.#next = found === -1 ? Infinity : found;
     }
     return this.#next;
+  }
+}
+
+/**
+ * Makes LF of each line end CR of a stream, at once. A reader that knows only LF, such as the SDK of MCP for Go, takes
+ * the lines behind a CR for data of the line before it.
+ */
+class LineEnds {
+  #isAfterReturn = false;
+
+  /** The next chunk, with LF in the place of each CR. CRLF stays where it is in one chunk, and becomes LF elsewhere. */
+  withoutReturns(received: Buffer): Buffer {
+    const chunk = this.#isAfterReturn && received[0] === LF ? received.subarray(1) : received;
+    if (received.length > 0) this.#isAfterReturn = received.at(-1) === CR;
+    let changed = chunk;
+    for (let at = chunk.indexOf(CR); at !== -1 && at < chunk.length; at += 1) {
+      if (chunk[at] !== CR || chunk[at + 1] === LF) continue;
+      if (changed === chunk) changed = Buffer.from(chunk);
+      changed[at] = LF;
+    }
+    return changed;
   }
 }
 

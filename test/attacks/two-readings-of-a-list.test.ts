@@ -94,7 +94,16 @@ describe('an answer that no client should take a list from, under a lock', () =>
 
   test('passes between events that are no messages', async () => {
     const text = `event: ping\ndata: ping\n\ndata: {ping}\n\ndata: \ufeff${result}\n\n:\r\r`;
-    expect(await streamed(text)).toBe(text.replace('data: {ping}\n\n', ''));
+    expect(await streamed(text)).toBe(text.replace('data: {ping}\n\n', '').replace(':\r\r', ':\n\n'));
+  });
+
+  test.each([
+    ['that drops the characters of a BOM before the first line', `\xEF\xBB\xBFdata: ${changed}\n\n`],
+    ['that knows no CR within an event', `data: \r${changed}\n\n`],
+    ['that knows no CR between events', `data: \r\r${changed}\n\n`],
+  ])('is none for a reader %s', async (_what, text) => {
+    const lines = (await streamed(`${text}data: ${result}\n\n`)).replace(/^\xEF\xBB\xBF/, '').split('\n');
+    expect(lines.filter((line) => line.startsWith('data:')).join('')).not.toContain('mallory');
   });
 
   test.each([

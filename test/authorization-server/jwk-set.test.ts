@@ -43,6 +43,8 @@ describe('a key that others can sign for has a flaw', () => {
     ['a factor of 3', modulus((numberOf(good) * 3n).toString(16)), /small factor/],
     ['a factor of 167', modulus((numberOf(good) * 167n).toString(16)), /small factor/],
     ['ROCA', modulus(rocaModulus()), /ROCA/],
+    ['more than 16384 bits', modulus('f'.repeat(4098)), /^has more than 16384 bits$/],
+    ['an exponent of more', { ...good, e: 'f'.repeat(2732) }, /^has more than 16384 bits$/],
     ['its private RSA part', { ...good, d: 'AQ' }, /^is published with its private part$/],
     ['its private EC part', { ...curve, d: 'AQ' }, /private part/],
   ])('%s', ([, jwk, flaw]) => {

@@ -38,11 +38,15 @@ describe('an event', () => {
     events('event: message\nid: 2\ndata: {"list":\ndata: "changed"}\n\n'),
   ];
 
+  const lines = (text: string): readonly string[] => text.split(/\r\n|\n|\r/);
+
   test.each([true, false])('alone is changed, however the stream is split; must it be read: %s', (mustRead) => {
     fc.assert(
       fc.property(fc.array(fc.nat(400)), (cuts) => {
         const filter = new EventFilter({ ...marking, mustRead });
-        expect(inPieces(filter, Buffer.from(received), cuts).toString()).toBe(sent);
+        const passed = inPieces(filter, Buffer.from(received), cuts).toString();
+        if (mustRead) expect(lines(passed)).toEqual(lines(sent));
+        else expect(passed).toBe(sent);
       }),
     );
   });
@@ -167,7 +171,7 @@ describe('an event where everything must be read', () => {
     ['with a line separator and no object', ': \u2028\n\n'],
     ['with an object in a comment', ': {\n\n'],
     ['with bytes that are not UTF-8, and no object', Buffer.from('data: \xff\n\n', 'latin1')],
-    ['that is blank', '\n\r\n\r'],
+    ['that is blank', '\n\r\n\n'],
   ])('passes as it came: one %s', (_what, event) => {
     expect(through(event)).toBe(Buffer.from(event).toString('latin1'));
   });
@@ -183,9 +187,21 @@ describe('an event where everything must be read', () => {
     ['data in capital letters', 'Data: {}\n\n'],
     ['data behind a space', ' data: {}\n\n'],
     ['data before a space', 'data : {}\n\n'],
+    ['data behind the bytes of a BOM as characters, which eventsource-parser drops', '\xEF\xBB\xBFdata: {}\n\n'],
   ])('is dropped alone if it has %s', (_what, event) => {
     expect(through(event)).toBe('');
     expect(through(Buffer.concat([Buffer.from(event), Buffer.from('data: {}\n\n')]))).toBe('data: {}\n\n');
+  });
+
+  test('ends its lines with LF or CRLF alone, since readers that know no CR would find other data', () => {
+    const stream = 'data:\r{"a":1}\n\ndata: \r\r{"b":1}\r\n\r\nid: 1\rdata: {}\r\r';
+    const sent = 'data:\n{"a":1}\n\ndata: \n\n{"b":1}\r\n\r\nid: 1\ndata: {}\n\n';
+    expect(through(stream)).toBe(sent);
+    for (let cut = 0; cut < stream.length; cut += 1) {
+      const cuts = inPieces(new EventFilter(same), Buffer.from(stream), [cut]).toString();
+      expect(cuts.replaceAll('\r\n', '\n')).toBe(sent.replaceAll('\r\n', '\n'));
+      expect(cuts).not.toMatch(/\r(?!\n)/);
+    }
   });
 
   test('has escapes for the separators at which some readers end a line', () => {
@@ -247,8 +263,8 @@ describe('what passes as it came', () => {
     const event = `data: {}${end}${end}`;
     expect(filter.push(Buffer.from(event)).join('')).toBe('data: changed\n\n');
     expect(filter.push(Buffer.from('\n')).join('')).toBe(end === '\r' ? '' : '\n');
-    expect(filter.push(Buffer.from(`: a${end}${end}`)).join('')).toBe(`: a${end}${end}`);
-    expect(filter.push(Buffer.from('\n')).join('')).toBe('\n');
+    expect(filter.push(Buffer.from(`: a${end}${end}`)).join('')).toBe(end === '\r' ? ': a\n\n' : `: a${end}${end}`);
+    expect(filter.push(Buffer.from('\n')).join('')).toBe(end === '\r' ? '' : '\n');
   });
 });
 

@@ -56,13 +56,15 @@ function repair(socket: Socket): void {
   };
 }
 
-const STATUS = 'HTTP/1.1 '.length;
-const [ZERO, ONE, TWO, CR] = [0x30, 0x31, 0x32, 0x0d];
+const VERSION = Buffer.from('HTTP/1.');
+/** Where the status begins, behind the rest of the version and a space. */
+const STATUS = VERSION.length + 2;
+const [ZERO, ONE, TWO, LF, CR] = [0x30, 0x31, 0x32, 0x0a, 0x0d];
 const END_OF_HEADER_SECTION = Buffer.from('\r\n\r\n');
 
 /** Makes 102 of the status of each 100 before an answer. Neither is forwarded, RFC 9110 §15.2. */
 class InterimAnswers {
-  /** How many bytes of an answer have come; undefined once it is final. */
+  /** How many bytes of an answer have come; undefined once it is final, or not as HTTP says. */
   #place: number | undefined;
   /** How many bytes of the end of its header section have come. */
   #end = 0;
@@ -78,7 +80,9 @@ class InterimAnswers {
   accept(chunk: Buffer): void {
     for (let at = 0; at < chunk.length && this.#place !== undefined; at += 1) {
       const byte = chunk[at];
-      if (this.#place === STATUS && byte !== ONE) {
+      // RFC 9112 §2.2: undici skips line ends before an answer.
+      if (this.#place === 0 && (byte === CR || byte === LF)) continue;
+      if (!isInterim(this.#place, byte)) {
         this.#place = undefined;
         return;
       }
@@ -90,4 +94,10 @@ class InterimAnswers {
       if (this.#end === END_OF_HEADER_SECTION.length) this.expect();
     }
   }
+}
+
+/** Whether a byte may stand at a place of an interim answer. */
+function isInterim(place: number, byte: number | undefined): boolean {
+  if (place < VERSION.length) return byte === VERSION[place];
+  return place !== STATUS || byte === ONE;
 }

@@ -215,6 +215,10 @@ describe('RFC 9110 §15.2: interim answers that were not asked for', () => {
     ['one', [go + final]],
     ['several, of which one is another', [`${go}HTTP/1.1 103 Hints\r\nLink: <a>\r\n\r\n${go}${final}`]],
     ['in pieces', [...(go + go).split(''), final]],
+    ['one behind an empty line', [`\r\n${go}${final}`]],
+    ['none, and an answer behind empty lines', [`\r\n\n\r${final}`]],
+    ['one, and an answer behind an empty line', [`${go}\r\n${final}`]],
+    ['none, and an answer behind an empty line', [`\r\n${final}`]],
   ])('are dropped: %s', async (_what, parts) => {
     onHead = async ({ socket }) => {
       for (const part of parts) {
