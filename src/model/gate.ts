@@ -23,6 +23,8 @@ export interface Gate {
 /** What a capability does on one route. */
 export interface OnRoute {
   readonly gate?: Gate;
+  /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
+  readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */
   readonly askAboutList?: AskAboutList;
 }

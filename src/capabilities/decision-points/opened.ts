@@ -35,6 +35,7 @@ export function openDecisionPoints(
       };
       return {
         gate: { span: 'consult', enter, judge: enter },
+        readsArguments: settings.sendsArguments,
         askAboutList: async (...question) => {
           list ??= (await open(settings)).listOn(route);
           return list(...question);

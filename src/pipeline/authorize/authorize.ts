@@ -19,15 +19,16 @@ const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
  * Creates the decision of a route, as a guard: a forgotten `if` fails closed. It caches nothing, so that a new policy
  * applies to cached tokens too.
  *
- * @returns a function that throws {Denial} with the policy's own reason, or `body.ambiguous` where the policy or the
- *   decision point reads an argument whose key has a variant in another case.
+ * @param isAsked Whether a capability reads all arguments of a call; default: the policy alone reads them.
+ * @returns a function that throws {Denial} with the policy's own reason, or `body.ambiguous` where an argument is read
+ *   whose key has a variant in another case.
  */
 export function createAuthorize(
-  route: Pick<Route, 'name' | 'policy' | 'public' | 'decisionPoint'>,
+  route: Pick<Route, 'name' | 'policy' | 'public'>,
   clock: Clock,
+  isAsked = false,
 ): (principal: Principal | undefined, action: Action) => Grant {
   const { policy } = route;
-  const isAsked = route.decisionPoint?.sendsArguments === true;
   if (policy === undefined) {
     return (principal, action) => {
       if (!route.public) requirePrincipal(route, principal);

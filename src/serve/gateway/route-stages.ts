@@ -156,7 +156,11 @@ export function createRouteStages(
       authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
       limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
-      authorize: createAuthorize(route, clock),
+      authorize: createAuthorize(
+        route,
+        clock,
+        onRoute.some(({ readsArguments }) => readsArguments),
+      ),
       gates,
       exchange: exchange.credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
