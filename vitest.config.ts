@@ -4,10 +4,10 @@ import type { Reporter } from 'vitest/node';
 
 /** Tests that start many processes or browsers, or wait for real time: more than half of the time of all tests. */
 const thorough = [
-  'admin/console',
   'attacks',
-  'cli',
+  'capabilities/console',
   'clients',
+  'commands',
   'demo',
   'deploy',
   'faults',

@@ -7,11 +7,11 @@
  * @module
  */
 import { markdownTable } from './table.ts';
-import { mcpMethod, type TargetKind } from '../src/model/mcp.ts';
-import type { Attempt, Policy } from '../src/model/policy.ts';
-import type { Principal } from '../src/model/principal.ts';
-import { compilePolicy } from '../src/policy/compile.ts';
-import type { ConditionDocument } from '../src/policy/document.ts';
+import { mcpMethod, type TargetKind } from '../src/core/model/mcp.ts';
+import type { Attempt, Policy } from '../src/core/model/policy.ts';
+import type { Principal } from '../src/core/model/principal.ts';
+import { compilePolicy } from '../src/core/policy/compile.ts';
+import type { ConditionDocument } from '../src/core/policy/document.ts';
 
 /** A scenario: the entry of each index, and a caller whom it allows, or does not. */
 interface Application {

@@ -6,12 +6,12 @@
  * @module
  */
 
-import { decidingBy } from '../src/review/run-tests.ts';
-import { compilePolicy } from '../src/policy/compile.ts';
-import type { ConditionDocument, PolicyDocument } from '../src/policy/document.ts';
-import { closeHierarchy } from '../src/model/principal.ts';
-import { compileProperty, type PropertyDocument } from '../src/policy/property.ts';
-import { prove } from '../src/policy/prove/prove.ts';
+import { decidingBy } from '../src/analysis/review/run-tests.ts';
+import { compilePolicy } from '../src/core/policy/compile.ts';
+import type { ConditionDocument, PolicyDocument } from '../src/core/policy/document.ts';
+import { closeHierarchy } from '../src/core/model/principal.ts';
+import { compileProperty, type PropertyDocument } from '../src/core/policy/property.ts';
+import { prove } from '../src/analysis/prove/prove.ts';
 import { markdownTable } from './table.ts';
 
 const hierarchy = closeHierarchy({ write: ['read'] });

@@ -1,6 +1,6 @@
 import { render, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { views } from '../src/admin/console/messages.ts';
+import { views } from '../src/capabilities/console/messages.ts';
 import { followLink, useAddress } from './address.ts';
 import { Health } from './health/health.tsx';
 import { useKeys } from './keys.ts';

@@ -1,6 +1,6 @@
 /** Requests to the admin listener. @module */
 
-import { type DraftAnswer, DRAFT, type DraftRequest, type Endpoint } from '../src/admin/console/messages.ts';
+import { type DraftAnswer, DRAFT, type DraftRequest, type Endpoint } from '../src/capabilities/console/messages.ts';
 
 /** The session has ended, or the token was replaced. */
 export class SignedOut extends Error {

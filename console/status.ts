@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { endpoints, type Status } from '../src/admin/console/messages.ts';
+import { endpoints, type Status } from '../src/capabilities/console/messages.ts';
 import { read, SignedOut } from './requests.ts';
 
 /** Whether the listener answers this page. */

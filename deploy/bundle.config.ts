@@ -5,12 +5,12 @@ import type { RolldownOptions } from 'rolldown';
  * files takes most of the start-up time.
  */
 export default {
-  input: { main: './src/main.ts', 'draft-worker': './src/admin/console/draft-worker.ts' },
+  input: { main: './src/main.ts', 'draft-worker': './src/capabilities/console/draft-worker.ts' },
   platform: 'node',
   output: {
     dir: 'bundle',
     cleanDir: true,
-    // The depth of `src/lib/files.ts`, so that it finds the same folder from both.
+    // The depth of `src/core/lib/files.ts`, so that it finds the same folder from both.
     chunkFileNames: 'parts/[name].js',
     // A process whose program is beside the part that starts it.
     entryFileNames: ({ name }) => (name === 'main' ? '[name].js' : 'parts/[name].js'),

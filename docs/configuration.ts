@@ -7,7 +7,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
-import { definition, gateway, resolved, type Schema } from '../src/config/schema.ts';
+import { definition, gateway, resolved, type Schema } from '../src/core/config/schema.ts';
 
 const intro = `# Configuration
 

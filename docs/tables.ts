@@ -1,5 +1,5 @@
 /**
- * Writes the tables of pages from the tables of `src/model`, between their markers:
+ * Writes the tables of pages from the tables of `src/core/model`, between their markers:
  *
  *     npm run docs
  *
@@ -7,9 +7,9 @@
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { members } from '../src/model/decision.ts';
-import { type ClientQuirks, clients, obstaclesOf } from '../src/model/quirks/clients.ts';
-import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/model/quirks/providers.ts';
+import { members } from '../src/core/model/decision.ts';
+import { type ClientQuirks, clients, obstaclesOf } from '../src/core/model/quirks/clients.ts';
+import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/core/model/quirks/providers.ts';
 
 /** Members of every line of the log. */
 const everyLine = [

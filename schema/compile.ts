@@ -20,7 +20,7 @@ import policyTest from './policy-test.schema.json' with { type: 'json' };
 
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
-/** The keywords of our own, which only describe: `Schema` of src/config/schema.ts documents each. */
+/** The keywords of our own, which only describe: `Schema` of src/core/config/schema.ts documents each. */
 export const annotations: Vocabulary = [
   'x-at-least',
   'x-at-most',

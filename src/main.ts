@@ -12,5 +12,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-const { runCommand } = await import('./cli/run-command.ts');
+const { runCommand } = await import('./commands/run-command.ts');
 process.exitCode = await runCommand(process.argv.slice(2));

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { configurationPage } from '../docs/configuration.ts';
-import { refusals } from '../src/model/reasons.ts';
+import { refusals } from '../src/core/model/reasons.ts';
 import { layers } from './architecture/rules.ts';
 
 const page = (name: string): Promise<string> => readFile(new URL(`../docs/${name}`, import.meta.url), 'utf8');
@@ -23,6 +23,6 @@ test('docs/internals/architecture.md has a row for each folder of src/, and draw
   const rows = [...text.matchAll(/^\| (`[^|]*`) +\|/gm)].flatMap(([, cell = '']) => cell.match(/[\w-]+(?=\/)/g) ?? []);
   expect(rows.toSorted()).toEqual(parts.filter((part) => !part.endsWith('.ts')).toSorted());
   const [, drawing = ''] = /^```\n( main\.ts.*?)^```/ms.exec(text) ?? [];
-  const drawn = drawing.split('\n').flatMap((line) => line.slice(0, 50).match(/[a-z][\w.-]*/g) ?? []);
+  const drawn = drawing.split('\n').flatMap((line) => line.slice(0, 50).match(/[a-z][\w./-]*/g) ?? []);
   expect(drawn).toEqual(layers.toReversed().flat());
 });

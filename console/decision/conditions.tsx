@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { Explanation } from '../../src/model/policy.ts';
+import type { Explanation } from '../../src/core/model/policy.ts';
 
 const icons = { holds: '✓', fails: '✕', error: '!', unknown: '?' } as const;
 const groups = { any: 'one of these', all: 'all of these', not: 'not all of these', listed: 'this entry' } as const;

@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { KeySetState } from '../../src/model/authorization-server.ts';
-import type { LockState } from '../../src/model/lock.ts';
-import { endpoints, type RouteView, type WaitingApprovals } from '../../src/admin/console/messages.ts';
+import type { KeySetState } from '../../src/core/model/authorization-server.ts';
+import type { LockState } from '../../src/capabilities/lock/definitions.ts';
+import { endpoints, type RouteView, type WaitingApprovals } from '../../src/capabilities/console/messages.ts';
 import { read } from '../requests.ts';
 import { Pairs, Section } from '../parts/pairs.tsx';
 import { type Columns, Table } from '../parts/table.tsx';

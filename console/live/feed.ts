@@ -6,7 +6,7 @@ import {
   endpoints,
   type Filter,
   selects,
-} from '../../src/admin/console/messages.ts';
+} from '../../src/capabilities/console/messages.ts';
 import { read } from '../requests.ts';
 
 /** What Live shows. */

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { DENIED, type Filter, filterNames } from '../../src/admin/console/messages.ts';
+import { DENIED, type Filter, filterNames } from '../../src/capabilities/console/messages.ts';
 import { go, withQuery } from '../address.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { useKnown } from '../status.ts';

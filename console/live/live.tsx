@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { filterIn } from '../../src/admin/console/messages.ts';
+import { filterIn } from '../../src/capabilities/console/messages.ts';
 import { type Address, go, withQuery } from '../address.ts';
 import { DecisionPanel } from '../decision/decision.tsx';
 import { useKeys } from '../keys.ts';

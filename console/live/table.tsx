@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import type { DecisionRow } from '../../src/admin/console/messages.ts';
+import type { DecisionRow } from '../../src/capabilities/console/messages.ts';
 import { followLink, go, withQuery } from '../address.ts';
 import { Outcome } from '../parts/outcome.tsx';
 import { Time } from '../parts/time.tsx';

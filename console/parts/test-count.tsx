@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { DraftTests } from '../../src/admin/console/messages.ts';
+import type { DraftTests } from '../../src/capabilities/console/messages.ts';
 
 /** How many tests pass and fail. */
 export function TestCount({ results = [] }: { readonly results?: DraftTests['results'] | undefined }): JSX.Element {

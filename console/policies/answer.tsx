@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { QuestionAnswer } from '../../src/admin/console/messages.ts';
+import type { QuestionAnswer } from '../../src/capabilities/console/messages.ts';
 import { Conditions } from '../decision/conditions.tsx';
 import { Outcome } from '../parts/outcome.tsx';
 import { Lines } from '../parts/pairs.tsx';

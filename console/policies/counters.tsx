@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/admin/console/messages.ts';
+import type { DraftAnswer, DraftMeaning, DraftReplay, DraftTests } from '../../src/capabilities/console/messages.ts';
 import { Lines } from '../parts/pairs.tsx';
 import { TestCount } from '../parts/test-count.tsx';
 

@@ -6,7 +6,7 @@ import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { EditorState } from '@codemirror/state';
 import { EditorView, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import type { DraftProblem } from '../../src/admin/console/messages.ts';
+import type { DraftProblem } from '../../src/capabilities/console/messages.ts';
 import { completePolicy } from './completion.ts';
 
 /** The editor of a draft. */

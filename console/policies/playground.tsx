@@ -6,8 +6,8 @@ import {
   type DraftQuestion,
   endpoints,
   type PolicyView,
-} from '../../src/admin/console/messages.ts';
-import { describedKinds, listedKinds } from '../../src/model/mcp.ts';
+} from '../../src/capabilities/console/messages.ts';
+import { describedKinds, listedKinds } from '../../src/core/model/mcp.ts';
 import { followLink, go } from '../address.ts';
 import { useKeys } from '../keys.ts';
 import { CopyButton } from '../parts/copy.tsx';

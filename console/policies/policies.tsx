@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { endpoints, type PolicyView } from '../../src/admin/console/messages.ts';
+import { endpoints, type PolicyView } from '../../src/capabilities/console/messages.ts';
 import { type Address, followLink } from '../address.ts';
 import { read, Refused } from '../requests.ts';
 import { useKnown } from '../status.ts';

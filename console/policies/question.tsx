@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { describedKinds } from '../../src/model/mcp.ts';
-import type { DraftQuestion, PolicyView } from '../../src/admin/console/messages.ts';
+import { describedKinds } from '../../src/core/model/mcp.ts';
+import type { DraftQuestion, PolicyView } from '../../src/capabilities/console/messages.ts';
 
 /** What a call of an MCP route is described by. */
 const messageKinds = describedKinds.filter((kind) => kind !== 'request');

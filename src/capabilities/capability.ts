@@ -1,11 +1,11 @@
 import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
-import type { Field } from '../config/field.ts';
-import type { Violation } from '../config/schema.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Config } from '../model/config.ts';
-import type { Finding } from '../model/finding.ts';
-import type { OnRoute } from '../model/gate.ts';
-import type { Route } from '../model/route.ts';
+import type { Field } from '../core/config/field.ts';
+import type { Violation } from '../core/config/schema.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { Config } from '../core/model/config.ts';
+import type { Finding } from '../core/model/finding.ts';
+import type { OnRoute } from '../core/model/gate.ts';
+import type { Route } from '../core/model/route.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
 export type SlotEntry =

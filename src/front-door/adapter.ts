@@ -1,9 +1,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
-import type { Clock } from '../lib/clock.ts';
-import type { RevocationCheck } from '../model/revocation.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { RevocationCheck } from '../core/model/revocation.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
-import { digestOf } from '../lib/digest.ts';
+import { digestOf } from '../core/lib/digest.ts';
 import { full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
 

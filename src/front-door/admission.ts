@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { isSameSecret } from '../lib/digest.ts';
-import { hopsBefore } from '../lib/http/header-fields.ts';
-import { percentDecoded } from '../lib/http/path-flaw.ts';
-import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../lib/ip-address.ts';
-import type { TokenBuckets } from '../lib/token-buckets.ts';
-import type { FrontDoor, FrontDoorLimits } from '../model/front-door.ts';
+import { isSameSecret } from '../core/lib/digest.ts';
+import { hopsBefore } from '../core/lib/http/header-fields.ts';
+import { percentDecoded } from '../core/lib/http/path-flaw.ts';
+import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../core/lib/ip-address.ts';
+import type { TokenBuckets } from '../core/lib/token-buckets.ts';
+import type { FrontDoor, FrontDoorLimits } from '../core/model/front-door.ts';
 import { GATEWAY_CLIENT } from './client-policy.ts';
 import { routes } from './routes.ts';
 

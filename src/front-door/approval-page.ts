@@ -1,4 +1,4 @@
-import { isObject } from '../lib/json/own-member.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
 import { html, type Markup, type Page } from './page.ts';
 import { texts } from './texts.ts';
 

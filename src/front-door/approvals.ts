@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
-import { createJsonFetcher } from '../authorization-server/fetch-json.ts';
-import { parseToRewrite } from '../lib/json/lossless.ts';
-import { isObject } from '../lib/json/own-member.ts';
-import { isSameSecret } from '../lib/digest.ts';
-import type { ApprovalSettings } from '../model/config.ts';
+import { createJsonFetcher } from '../tokens/servers/fetch-json.ts';
+import { parseToRewrite } from '../core/lib/json/lossless.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
+import { isSameSecret } from '../core/lib/digest.ts';
+import type { ApprovalSettings } from '../core/model/config.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { isRegistered } from './clients.ts';
 import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';

@@ -7,12 +7,12 @@ import {
   resolveRequestedResources,
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
-import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
-import type { Clock } from '../lib/clock.ts';
-import { ownMember } from '../lib/json/own-member.ts';
-import { reasonOf } from '../lib/wording.ts';
-import { lengthPrefixed } from '../lib/digest.ts';
-import { type AssertionIssuer, type FrontDoor, subjectOf } from '../model/front-door.ts';
+import { signatureAlgorithms } from '../tokens/servers/key-algorithms.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
+import { reasonOf } from '../core/lib/wording.ts';
+import { lengthPrefixed } from '../core/lib/digest.ts';
+import { type AssertionIssuer, type FrontDoor, subjectOf } from '../core/model/front-door.ts';
 import { createAssertionKeys, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { jwtBearerGrant } from './client-policy.ts';

@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isSameSecret } from '../lib/digest.ts';
+import { isSameSecret } from '../core/lib/digest.ts';
 
 /** Binds each interaction to the browser that began it. */
 export interface BrowserBinding {

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction } from 'oidc-provider';
-import type { Clock } from '../lib/clock.ts';
-import { subjectOf } from '../model/front-door.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { subjectOf } from '../core/model/front-door.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { saveGrant, type InteractionParts, withCause } from './interactions.ts';
 import { sendPage, redirect } from './page.ts';
 import { goOnPage } from './pages.ts';
-import { listedClaims, type RecordedClaim } from '../model/logged-members.ts';
+import { listedClaims, type RecordedClaim } from '../core/model/logged-members.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 
 /** The parts of the callback. */

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { isObject } from '../lib/json/own-member.ts';
-import type { FrontDoor } from '../model/front-door.ts';
-import { loopbackHosts } from '../lib/ip-address.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
+import type { FrontDoor } from '../core/model/front-door.ts';
+import { loopbackHosts } from '../core/lib/ip-address.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';
 

@@ -1,6 +1,6 @@
 import type { ClientMetadata, Client } from 'oidc-provider';
-import type { FrontDoor } from '../model/front-door.ts';
-import { loopbackHosts } from '../lib/ip-address.ts';
+import type { FrontDoor } from '../core/model/front-door.ts';
+import { loopbackHosts } from '../core/lib/ip-address.ts';
 import { applicationType, APPROVAL_CLIENT, GATEWAY_CLIENT, isDocumentId, jwtBearerGrant } from './client-policy.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { texts } from './texts.ts';

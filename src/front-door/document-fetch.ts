@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import type { Clock } from '../lib/clock.ts';
-import { createExpiringCache } from '../lib/expiring-cache.ts';
-import { createQuota } from '../lib/fair-share.ts';
-import { boundedBytes } from '../lib/http/bodies.ts';
-import { createIsWithin, plainAddress } from '../lib/ip-address.ts';
-import { messageOf } from '../lib/wording.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { createExpiringCache } from '../core/lib/expiring-cache.ts';
+import { createQuota } from '../core/lib/fair-share.ts';
+import { boundedBytes } from '../core/lib/http/bodies.ts';
+import { createIsWithin, plainAddress } from '../core/lib/ip-address.ts';
+import { messageOf } from '../core/lib/wording.ts';
 
 /** The limit on an answer; oidc-provider bounds a metadata document further. */
 const MAX_BYTES = 64 * 1024;

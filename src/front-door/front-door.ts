@@ -20,14 +20,14 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../lib/clock.ts';
-import { createTokenBuckets } from '../lib/token-buckets.ts';
-import type { Config } from '../model/config.ts';
-import type { RevocationCheck } from '../model/revocation.ts';
-import type { LogStore } from '../store/connection.ts';
-import { RevokedTokenAnnouncements } from '../store/revoked-tokens.ts';
-import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
-import { http, type Listening, startListener } from '../lib/http/node-http.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { createTokenBuckets } from '../core/lib/token-buckets.ts';
+import type { Config } from '../core/model/config.ts';
+import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import { RevokedTokenAnnouncements } from '../capabilities/revocation/revoked-tokens.ts';
+import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
+import { http, type Listening, startListener } from '../core/lib/http/node-http.ts';
 import { MAX_BUCKETS } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';
 import { createHandler, type Handler } from './handler.ts';

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
-import { loadOnce } from '../lib/single-flight.ts';
-import type { TokenBuckets } from '../lib/token-buckets.ts';
-import type { ApprovalSettings, Config } from '../model/config.ts';
-import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../model/front-door.ts';
-import type { LogStore } from '../store/connection.ts';
+import { loadOnce } from '../core/lib/single-flight.ts';
+import type { TokenBuckets } from '../core/lib/token-buckets.ts';
+import type { ApprovalSettings, Config } from '../core/model/config.ts';
+import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../core/model/front-door.ts';
+import type { LogStore } from '../capabilities/shared-store/connection.ts';
 import { createAdmission, type Excess, type LimitName } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';

@@ -1,13 +1,13 @@
 import { compactVerify, type CryptoKey, importJWK } from 'jose';
 import * as openid from 'openid-client';
-import { basicCredentials } from '../authorization-server/client-authentication.ts';
-import { signatureAlgorithms } from '../authorization-server/key-algorithms.ts';
-import { reachable } from '../authorization-server/discovery.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { IdentityProvider } from '../model/front-door.ts';
+import { basicCredentials } from '../tokens/servers/client-authentication.ts';
+import { signatureAlgorithms } from '../tokens/servers/key-algorithms.ts';
+import { reachable } from '../tokens/servers/discovery.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { IdentityProvider } from '../core/model/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
-import { loadHourly } from '../lib/single-flight.ts';
-import { ensure } from '../lib/remembered.ts';
+import { loadHourly } from '../core/lib/single-flight.ts';
+import { ensure } from '../core/lib/remembered.ts';
 import { createKeysAt, discoverIssuer, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
 
 /** A sign-in at a provider, as it was begun. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { boundedBytes } from '../lib/http/bodies.ts';
+import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { errors, type Grant, type Interaction, type Provider, interactionPolicy } from 'oidc-provider';
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
-import { printable } from '../lib/wording.ts';
-import type { FrontDoorObserver, IdentityProvider } from '../model/front-door.ts';
+import { printable } from '../core/lib/wording.ts';
+import type { FrontDoorObserver, IdentityProvider } from '../core/model/front-door.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { type ClientFacts, clientFacts, isRemembered } from './clients.ts';

@@ -1,13 +1,13 @@
 import * as openid from 'openid-client';
 import { createRemoteJWKSet, customFetch, errors } from 'jose';
-import { readJwkSet } from '../authorization-server/jwk-set.ts';
-import { reachable } from '../authorization-server/discovery.ts';
-import type { Clock } from '../lib/clock.ts';
-import { boundedAnswer } from '../lib/http/bodies.ts';
-import { isObject } from '../lib/json/own-member.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
-import { loadHourly } from '../lib/single-flight.ts';
-import type { AssertionIssuer, TrustedIssuer } from '../model/front-door.ts';
+import { readJwkSet } from '../tokens/servers/jwk-set.ts';
+import { reachable } from '../tokens/servers/discovery.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { boundedAnswer } from '../core/lib/http/bodies.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
+import { parsedJson } from '../core/lib/json/parsed.ts';
+import { loadHourly } from '../core/lib/single-flight.ts';
+import type { AssertionIssuer, TrustedIssuer } from '../core/model/front-door.ts';
 
 type Reached = Pick<TrustedIssuer, 'issuer' | 'backchannel'>;
 

@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
-import { OwnerCounts } from '../lib/fair-share.ts';
-import { createReplayMemory } from '../store/replay.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { OwnerCounts } from '../core/lib/fair-share.ts';
+import { createReplayMemory } from '../capabilities/shared-store/replay.ts';
 import {
   full,
   limitsOf,
@@ -11,7 +11,7 @@ import {
   weightOf,
   type Store,
 } from './store.ts';
-import { ensure } from '../lib/remembered.ts';
+import { ensure } from '../core/lib/remembered.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
 interface MemoryRecord {

@@ -1,8 +1,8 @@
 import type { Account } from 'oidc-provider';
-import type { Clock } from '../lib/clock.ts';
-import { memberReader } from '../lib/json/pointer.ts';
-import type { ClaimsMapping } from '../model/front-door.ts';
-import { digestOf } from '../lib/digest.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { memberReader } from '../core/lib/json/pointer.ts';
+import type { ClaimsMapping } from '../core/model/front-door.ts';
+import { digestOf } from '../core/lib/digest.ts';
 import { type Store } from './store.ts';
 
 /** A person, as the provider last described them. */

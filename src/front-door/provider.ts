@@ -6,9 +6,9 @@ import {
   Provider,
   type ResourceServer,
 } from 'oidc-provider';
-import type { Clock } from '../lib/clock.ts';
-import type { RevocationCheck } from '../model/revocation.ts';
-import type { FrontDoor, FrontDoorObserver } from '../model/front-door.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
 import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions } from './assertions.ts';

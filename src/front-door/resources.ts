@@ -1,8 +1,8 @@
 import { errors } from 'oidc-provider';
-import type { Config } from '../model/config.ts';
-import { FRONT_DOOR } from '../model/front-door.ts';
+import type { Config } from '../core/model/config.ts';
+import { FRONT_DOOR } from '../core/model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
-import type { Route } from '../model/route.ts';
+import type { Route } from '../core/model/route.ts';
 import { MAX_URL_LENGTH } from './url-pattern.ts';
 
 /** The resources that the front door issues tokens for: those of the routes that trust it. */

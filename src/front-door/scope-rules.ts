@@ -1,4 +1,4 @@
-import type { FrontDoor, FrontDoorScope } from '../model/front-door.ts';
+import type { FrontDoor, FrontDoorScope } from '../core/model/front-door.ts';
 
 /** The rules of the scopes that a request or a token asks for. */
 export interface ScopeRules {

@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
-import type { SharedStore } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { SharedStore } from '../core/model/config.ts';
+import { Denial } from '../core/model/denial.ts';
 import {
   connectStore,
   LONG_COMMAND_MS,
@@ -9,10 +9,10 @@ import {
   unobserved,
   StoreError,
   createScript,
-} from '../store/connection.ts';
-import { createReplayMemory, createSharedReplayMemory, seenIn } from '../store/replay.ts';
-import { publishRevoked } from '../store/revoked-tokens.ts';
-import { createSealing } from '../store/sealing.ts';
+} from '../capabilities/shared-store/connection.ts';
+import { createReplayMemory, createSharedReplayMemory, seenIn } from '../capabilities/shared-store/replay.ts';
+import { publishRevoked } from '../capabilities/revocation/revoked-tokens.ts';
+import { createSealing } from '../capabilities/shared-store/sealing.ts';
 import { full, limitsOf, type RecordKind, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 
 /** The parts of a shared store. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../lib/clock.ts';
-import { ownMember } from '../lib/json/own-member.ts';
-import { emailDigest, providerSession } from '../model/front-door.ts';
-import type { RevocationCheck } from '../model/revocation.ts';
-import { lowerCase } from '../store/revocation-index.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
+import { emailDigest, providerSession } from '../core/model/front-door.ts';
+import type { RevocationCheck } from '../core/model/revocation.ts';
+import { lowerCase } from '../capabilities/revocation/revocation-index.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
-import { digestOf } from '../lib/digest.ts';
+import { digestOf } from '../core/lib/digest.ts';
 import { limitsOf, type Store } from './store.ts';
 
 /** A sign-in that was sent to a provider and has not come back. */

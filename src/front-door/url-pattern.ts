@@ -1,5 +1,5 @@
-import { percentDecoded } from '../lib/http/path-flaw.ts';
-import { compatible } from '../lib/look-alike.ts';
+import { percentDecoded } from '../core/lib/http/path-flaw.ts';
+import { compatible } from '../core/lib/look-alike.ts';
 
 /**
  * Compiles a pattern of URLs, as `front_door` has them for redirect URIs and metadata documents: `:*` is any port or

@@ -1,16 +1,16 @@
-import { lengthPrefixed } from '../lib/digest.ts';
-import { type Change, spliceStrings, withoutMembers } from '../lib/json/splice-strings.ts';
-import { Denial } from '../model/denial.ts';
-import type { Fields } from '../model/fields.ts';
-import type { Action, Grant, MessageId } from '../model/grant.ts';
-import { type HandleKind, noMethod } from '../model/mcp.ts';
-import type { McpTarget } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
-import type { Route } from '../model/route.ts';
+import { lengthPrefixed } from '../core/lib/digest.ts';
+import { type Change, spliceStrings, withoutMembers } from '../core/lib/json/splice-strings.ts';
+import { Denial } from '../core/model/denial.ts';
+import type { Fields } from '../core/model/fields.ts';
+import type { Action, Grant, MessageId } from '../core/model/grant.ts';
+import { type HandleKind, noMethod } from '../core/model/mcp.ts';
+import type { McpTarget } from '../core/model/policy.ts';
+import type { Principal } from '../core/model/principal.ts';
+import type { Route } from '../core/model/route.ts';
 import { createsNoTask, givenHandles, type Handle, isNamedTask } from './handles.ts';
 import { type Message, tasksRequired } from './message.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
-import type { Clock } from '../lib/clock.ts';
+import { parsedJson } from '../core/lib/json/parsed.ts';
+import type { Clock } from '../core/lib/clock.ts';
 import { encodedValue } from './agreement.ts';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

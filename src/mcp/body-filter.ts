@@ -1,8 +1,8 @@
-import { Gatherer } from '../lib/gatherer.ts';
-import { utf8Text } from '../lib/utf8.ts';
-import { Denial } from '../model/denial.ts';
-import type { Action } from '../model/grant.ts';
-import { refusalOf } from '../model/reasons.ts';
+import { Gatherer } from '../core/lib/gatherer.ts';
+import { utf8Text } from '../core/lib/utf8.ts';
+import { Denial } from '../core/model/denial.ts';
+import type { Action } from '../core/model/grant.ts';
+import { refusalOf } from '../core/model/reasons.ts';
 
 /** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {

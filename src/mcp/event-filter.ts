@@ -1,7 +1,7 @@
-import { Gatherer } from '../lib/gatherer.ts';
-import { utf8Text } from '../lib/utf8.ts';
-import { jsonEscapes } from '../lib/wording.ts';
-import { Denial } from '../model/denial.ts';
+import { Gatherer } from '../core/lib/gatherer.ts';
+import { utf8Text } from '../core/lib/utf8.ts';
+import { jsonEscapes } from '../core/lib/wording.ts';
+import { Denial } from '../core/model/denial.ts';
 import { UnreadAnswer } from './unread-answer.ts';
 import { type BodyFilter, MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
 
@@ -201,8 +201,8 @@ const otherLineEnds = /[\u0085\u2028\u2029]/g;
 // oxlint-disable-next-line no-control-regex -- these are what it is about
 const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
 /**
- * A line that a lenient reader may take for data, such as one that trims lines or ignores case. eventsource-parser, which
- * the SDK of MCP for TypeScript uses, drops the characters U+00EF, U+00BB, U+00BF before the first line.
+ * A line that a lenient reader may take for data, such as one that trims lines or ignores case. eventsource-parser,
+ * which the SDK of MCP for TypeScript uses, drops the characters U+00EF, U+00BB, U+00BF before the first line.
  */
 const disguisedData = /^[^!-~]*data[^!-~]*:/iu;
 

@@ -1,4 +1,4 @@
-import { Gatherer } from '../lib/gatherer.ts';
+import { Gatherer } from '../core/lib/gatherer.ts';
 import type { BodyFilter } from './body-filter.ts';
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];

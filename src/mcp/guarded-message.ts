@@ -1,9 +1,9 @@
 import canonicalize from 'canonicalize';
-import { hasDuplicateMembers } from '../lib/json/scanner.ts';
-import { isObject, type Members, ownMember } from '../lib/json/own-member.ts';
-import { parseToRewrite } from '../lib/json/lossless.ts';
-import type { Definition, DefinitionKind, Lock } from '../model/lock.ts';
-import { listedKinds, lockedLists } from '../model/mcp.ts';
+import { hasDuplicateMembers } from '../core/lib/json/scanner.ts';
+import { isObject, type Members, ownMember } from '../core/lib/json/own-member.ts';
+import { parseToRewrite } from '../core/lib/json/lossless.ts';
+import type { Definition, DefinitionKind, Lock } from '../capabilities/lock/definitions.ts';
+import { listedKinds, lockedLists } from '../core/model/mcp.ts';
 import { decidingMember, eachOf, resultOf, unreadable, withResult } from './lists.ts';
 import { createHash } from 'node:crypto';
 

@@ -5,10 +5,10 @@
  * @module
  */
 
-import { hasCaseVariant, isObject, type Members } from '../lib/json/own-member.ts';
-import { Denial } from '../model/denial.ts';
-import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../model/mcp.ts';
-import type { MessageId } from '../model/grant.ts';
+import { hasCaseVariant, isObject, type Members } from '../core/lib/json/own-member.ts';
+import { Denial } from '../core/model/denial.ts';
+import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../core/model/mcp.ts';
+import type { MessageId } from '../core/model/grant.ts';
 
 /** A handle in a message. */
 export interface Handle {

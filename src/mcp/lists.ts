@@ -1,11 +1,11 @@
-import { Denial } from '../model/denial.ts';
-import { knownLists, type KnownList, type TargetKind, isLockedKind } from '../model/mcp.ts';
-import type { McpTarget } from '../model/policy.ts';
-import { parseToRewrite } from '../lib/json/lossless.ts';
-import { hasCaseVariant, isObject, type Members, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
-import type { Action } from '../model/grant.ts';
-import type { DefinitionKind } from '../model/lock.ts';
+import { Denial } from '../core/model/denial.ts';
+import { knownLists, type KnownList, type TargetKind, isLockedKind } from '../core/model/mcp.ts';
+import type { McpTarget } from '../core/model/policy.ts';
+import { parseToRewrite } from '../core/lib/json/lossless.ts';
+import { hasCaseVariant, isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
+import { parsedJson } from '../core/lib/json/parsed.ts';
+import type { Action } from '../core/model/grant.ts';
+import type { DefinitionKind } from '../capabilities/lock/definitions.ts';
 
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is KnownList<TargetKind> => list.kind !== 'task');

@@ -1,10 +1,10 @@
-import { parseToRewrite } from '../lib/json/lossless.ts';
-import { memberText } from '../lib/json/splice-strings.ts';
-import { isObject, type Members, ownMember, ownMemberAt } from '../lib/json/own-member.ts';
-import { hasDuplicateMembers, JsonScanError, scanJson } from '../lib/json/scanner.ts';
-import { readTraceContext, type TraceContext } from '../lib/http/trace-context.ts';
-import { Denial } from '../model/denial.ts';
-import type { MessageId } from '../model/grant.ts';
+import { parseToRewrite } from '../core/lib/json/lossless.ts';
+import { memberText } from '../core/lib/json/splice-strings.ts';
+import { isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
+import { hasDuplicateMembers, JsonScanError, scanJson } from '../core/lib/json/scanner.ts';
+import { readTraceContext, type TraceContext } from '../core/lib/http/trace-context.ts';
+import { Denial } from '../core/model/denial.ts';
+import type { MessageId } from '../core/model/grant.ts';
 import {
   type Era,
   MAX_NAME_LENGTH,
@@ -13,12 +13,12 @@ import {
   mcpMethod,
   mistakenFor,
   noMethod,
-} from '../model/mcp.ts';
-import type { McpTarget } from '../model/policy.ts';
+} from '../core/model/mcp.ts';
+import type { McpTarget } from '../core/model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
-import { parsedJson } from '../lib/json/parsed.ts';
-import { utf8Text } from '../lib/utf8.ts';
+import { parsedJson } from '../core/lib/json/parsed.ts';
+import { utf8Text } from '../core/lib/utf8.ts';
 
 /** A JSON-RPC message, as a decision needs it. */
 export interface Message {

@@ -1,7 +1,7 @@
-import { ownMember, ownMemberAt } from '../lib/json/own-member.ts';
-import type { Fields } from '../model/fields.ts';
-import type { MessageId } from '../model/grant.ts';
-import { knownLists } from '../model/mcp.ts';
+import { ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
+import type { Fields } from '../core/model/fields.ts';
+import type { MessageId } from '../core/model/grant.ts';
+import { knownLists } from '../core/model/mcp.ts';
 import { decodedValue, mismatch } from './agreement.ts';
 
 /** An argument of a tool that clients repeat in a header field (MCP 2026-07-28, `x-mcp-header`). */

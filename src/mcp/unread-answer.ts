@@ -1,4 +1,4 @@
-import { jsonEscapes } from '../lib/wording.ts';
+import { jsonEscapes } from '../core/lib/wording.ts';
 
 /** The lines of an event before its message. A reader that is lenient about lines finds no data in them either. */
 const linesBefore = /^(?:(?:event|id|retry)?:[ -~]*\r?\n)*data: ?(?=\{)/;

@@ -1,13 +1,13 @@
-import type { Snapshot } from '../config/files.ts';
-import { loadSnapshot } from '../config/load.ts';
+import type { Snapshot } from '../core/config/files.ts';
+import { loadSnapshot } from './config/load.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
-import type { FrontDoorObserver } from '../model/front-door.ts';
+import type { FrontDoorObserver } from '../core/model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
-import { RevocationIndex } from '../store/revocation-index.ts';
-import { learn } from './revocation.ts';
+import { RevocationIndex } from '../capabilities/revocation/revocation-index.ts';
+import { learn } from '../capabilities/revocation/opened.ts';
 import { listenFault, obeyParent } from './start.ts';
-import { stackOf } from '../lib/wording.ts';
+import { stackOf } from '../core/lib/wording.ts';
 
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
 export async function workAsFrontDoor(): Promise<never> {

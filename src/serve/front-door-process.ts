@@ -1,14 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Loaded } from '../config/load.ts';
-import { joinEvents } from '../telemetry/events.ts';
-import type { Log } from '../telemetry/log.ts';
-import { createFrontDoorMetrics, type Metrics } from '../telemetry/metrics.ts';
-import { everything, readiness, type RevocationMessage } from './revocation.ts';
-import type { Revocations } from './revocation/revocations.ts';
+import type { Loaded } from './config/load.ts';
+import { joinEvents } from '../core/telemetry/events.ts';
+import type { Log } from '../core/telemetry/log.ts';
+import { createFrontDoorMetrics, type Metrics } from '../core/telemetry/metrics.ts';
+import { everything, readiness, type RevocationMessage } from '../capabilities/revocation/opened.ts';
+import type { Revocations } from '../capabilities/revocation/revocations.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
-import type { Snapshot } from '../config/files.ts';
-import type { LogStore } from '../store/connection.ts';
-import type { FrontDoorObserver } from '../model/front-door.ts';
+import type { Snapshot } from '../core/config/files.ts';
+import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import type { FrontDoorObserver } from '../core/model/front-door.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
 export interface FrontDoorProcess {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { RestartKey } from '../config/schema.ts';
-import { load, type Loaded } from '../config/load.ts';
-import { ConfigError, problemsOf } from '../config/problems.ts';
-import { watchFiles } from '../config/watch.ts';
-import { isObject, ownMember } from '../lib/json/own-member.ts';
-import type { Config } from '../model/config.ts';
+import type { RestartKey } from '../core/config/schema.ts';
+import { load, type Loaded } from './config/load.ts';
+import { ConfigError, problemsOf } from '../core/config/problems.ts';
+import { watchFiles } from '../core/config/watch.ts';
+import { isObject, ownMember } from '../core/lib/json/own-member.ts';
+import type { Config } from '../core/model/config.ts';
 import type { Running } from './start.ts';
 
 /** The reload of a running gateway. */

@@ -1,42 +1,46 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
-import { createAuthenticators } from '../pipeline/authenticate/authenticator.ts';
-import { tokenKey } from '../pipeline/authenticate/cached-verifier.ts';
-import { Nonces } from '../pipeline/authenticate/possession.ts';
-import { createServerClient } from '../authorization-server/client.ts';
-import { createCredentialSources } from '../pipeline/exchange/credential-source.ts';
-import { StreamIndex, type OpenStream } from '../pipeline/forward/open-streams.ts';
-import { ConnectionPools } from '../pipeline/forward/connection-pool.ts';
-import { ApprovalEvents, createApprovals } from './gateway/approvals.ts';
-import type { OperatorApprovals } from '../admin/console/process-source.ts';
+import { createAuthenticators } from '../tokens/authenticator.ts';
+import { tokenKey } from '../tokens/cached-verifier.ts';
+import { Nonces } from '../capabilities/possession/possession.ts';
+import { createServerClient } from '../tokens/servers/client.ts';
+import { createCredentialSources } from '../capabilities/exchange/credential-source.ts';
+import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
+import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
+import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
+import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { capabilities } from '../capabilities/all.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/route-stages.ts';
-import { createProcessLedger } from '../store/memory-ledger.ts';
-import { processTimers } from '../lib/clock.ts';
-import { createRotatingKeys } from '../lib/rotating-keys.ts';
-import { createCertificateOf } from '../pipeline/listen/certificates.ts';
-import { createLockedRoutes, type LockedRoutes } from '../mcp/lock/locked-routes.ts';
-import type { WatchParts } from '../mcp/lock/watch.ts';
+import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
+import { processTimers } from '../core/lib/clock.ts';
+import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
+import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
+import { createLockedRoutes, type LockedRoutes } from '../capabilities/lock/locked-routes.ts';
+import type { WatchParts } from '../capabilities/lock/watch.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
-import type { ApprovalBook } from '../model/approval-book.ts';
-import type { AuthorizationServer, AuthorizationServerClient, ServerState } from '../model/authorization-server.ts';
-import type { Config } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
-import type { Reason } from '../model/reasons.ts';
-import type { Definition } from '../model/lock.ts';
-import { FRONT_DOOR } from '../model/front-door.ts';
-import type { Ledger } from '../model/ledger.ts';
-import type { RevocationNews } from '../model/revocation.ts';
-import type { StoreState, RateLimiters } from '../model/shared.ts';
-import type { Tracer } from '../model/tracer.ts';
-import { among } from '../store/revocation-index.ts';
-import { createShared } from '../store/store.ts';
-import { traceClient } from '../telemetry/traced-client.ts';
-import { traceGateway } from './gateway/traced-gateway.ts';
-import { RevocationEffects } from './revocation.ts';
+import type { ApprovalBook } from '../core/model/approval-book.ts';
+import type {
+  AuthorizationServer,
+  AuthorizationServerClient,
+  ServerState,
+} from '../core/model/authorization-server.ts';
+import type { Config } from '../core/model/config.ts';
+import { Denial } from '../core/model/denial.ts';
+import type { Reason } from '../core/model/reasons.ts';
+import type { Definition } from '../capabilities/lock/definitions.ts';
+import { FRONT_DOOR } from '../core/model/front-door.ts';
+import type { Ledger } from '../core/model/ledger.ts';
+import type { RevocationNews } from '../core/model/revocation.ts';
+import type { StoreState, RateLimiters } from '../core/model/shared.ts';
+import type { Tracer } from '../core/model/tracer.ts';
+import { among } from '../capabilities/revocation/revocation-index.ts';
+import { createShared } from '../capabilities/shared-store/store.ts';
+import { traceClient } from '../capabilities/traces/traced-client.ts';
+import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
+import { RevocationEffects } from '../capabilities/revocation/opened.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {

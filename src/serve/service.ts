@@ -4,18 +4,24 @@
  * @module
  */
 
-import { uuid } from '../lib/uuid.ts';
+import { uuid } from '../core/lib/uuid.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { watchFiles } from '../config/watch.ts';
-import { openCertificate, type OwnCertificate } from '../pipeline/listen/certificates.ts';
-import { listen, type Listener, type OnMalformed, type OnRequest, type Security } from '../pipeline/listen/server.ts';
-import type { Config, Tls } from '../model/config.ts';
-import { Denial } from '../model/denial.ts';
-import { refusals } from '../model/reasons.ts';
-import type { TlsObserver } from '../model/events.ts';
-import { serve, type Gateway } from '../pipeline/pipeline.ts';
+import { watchFiles } from '../core/config/watch.ts';
+import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
+import {
+  listen,
+  type Listener,
+  type OnMalformed,
+  type OnRequest,
+  type Security,
+} from '../core/gateway/listen/server.ts';
+import type { Config, Tls } from '../core/model/config.ts';
+import { Denial } from '../core/model/denial.ts';
+import { refusals } from '../core/model/reasons.ts';
+import type { TlsObserver } from '../core/model/events.ts';
+import { serve, type Gateway } from '../core/gateway/pipeline.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
-import { stackOf } from '../lib/wording.ts';
+import { stackOf } from '../core/lib/wording.ts';
 
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<

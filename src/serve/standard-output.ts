@@ -2,7 +2,7 @@ import { write } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Gatherer } from '../lib/gatherer.ts';
+import { Gatherer } from '../core/lib/gatherer.ts';
 
 const writeSome = promisify(write);
 

@@ -1,35 +1,35 @@
 import type { ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import type { Writable } from 'node:stream';
-import { type Admin, type AdminView, startAdmin } from '../admin/admin.ts';
-import type { Snapshot } from '../config/files.ts';
-import { ConfigError } from '../config/problems.ts';
-import { type BackOff, createBackOff } from '../lib/back-off.ts';
+import { type Admin, type AdminView, startAdmin } from './admin/admin.ts';
+import type { Snapshot } from '../core/config/files.ts';
+import { ConfigError } from '../core/config/problems.ts';
+import { type BackOff, createBackOff } from '../core/lib/back-off.ts';
 import {
   createProcessConsole,
   type InForce,
   type ProcessConsole,
   singleSource,
-} from '../admin/console/process-source.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { ApprovalBook } from '../model/approval-book.ts';
-import type { Config, Telemetry } from '../model/config.ts';
-import type { Events } from '../model/events.ts';
-import type { Ledger } from '../model/ledger.ts';
-import type { Tracer } from '../model/tracer.ts';
-import { RevocationFileFault } from '../store/revocation-file.ts';
-import { createJsonLines, type JsonLines } from '../telemetry/json-lines.ts';
-import { Log } from '../telemetry/log.ts';
-import { joinEvents, Recorder } from '../telemetry/events.ts';
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
+} from '../capabilities/console/process-source.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import type { ApprovalBook } from '../core/model/approval-book.ts';
+import type { Config, Telemetry } from '../core/model/config.ts';
+import type { Events } from '../core/model/events.ts';
+import type { Ledger } from '../core/model/ledger.ts';
+import type { Tracer } from '../core/model/tracer.ts';
+import { RevocationFileFault } from '../capabilities/revocation/revocation-file.ts';
+import { createJsonLines, type JsonLines } from '../core/telemetry/json-lines.ts';
+import { Log } from '../core/telemetry/log.ts';
+import { joinEvents, Recorder } from '../core/telemetry/events.ts';
+import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { openRevocation } from './revocation.ts';
-import type { Revocations } from './revocation/revocations.ts';
+import { openRevocation } from '../capabilities/revocation/opened.ts';
+import type { Revocations } from '../capabilities/revocation/revocations.ts';
 import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { messageOf } from '../lib/wording.ts';
+import { messageOf } from '../core/lib/wording.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
@@ -154,7 +154,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
 
 /** Loads OpenTelemetry only here: it is larger than everything else together. */
 async function startTracer(telemetry: Telemetry, log: Log, events: Events): Promise<Tracer> {
-  const { createTracer } = await import('../telemetry/tracer.ts');
+  const { createTracer } = await import('../capabilities/traces/tracer.ts');
   return createTracer(telemetry, {
     spans: events.spans,
     collector(problem) {

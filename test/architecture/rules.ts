@@ -1,56 +1,88 @@
 import { dirname } from 'node:path/posix';
 import { importsOf, type SourceFile } from './source-files.ts';
 
-/** The floors of `src/`, lowest first: a room imports from lower floors and from itself, nothing else. */
+/**
+ * The floors of `src/`, lowest first: a room imports from lower floors and from itself, nothing else. A capability is a
+ * room of its own.
+ */
 export const layers: readonly (readonly string[])[] = [
-  ['lib'],
-  ['model'],
-  ['policy', 'mcp', 'authorization-server', 'store', 'telemetry'],
-  ['config', 'front-door', 'pipeline'],
-  ['review'],
-  ['admin'],
+  ['core/lib'],
+  ['core/model'],
+  ['core/policy', 'core/config', 'core/telemetry'],
+  ['core/gateway'],
+  ['tokens', 'mcp'],
+  ['capabilities', 'front-door', 'analysis'],
+  ['capabilities/all.ts'],
   ['serve'],
-  ['cli'],
+  ['commands'],
   ['main.ts'],
 ];
 
+/** What rooms of one floor may import of lower ones, where that is not everything. */
+const fewer: Readonly<Record<string, readonly string[]>> = {
+  'front-door': ['core/lib', 'core/model', 'core/telemetry', 'core/config', 'tokens'],
+  analysis: ['core/lib', 'core/model', 'core/policy'],
+};
+
+/** Rooms that nothing but these may import. */
+const closed: Readonly<Record<string, readonly string[]>> = {
+  analysis: ['commands'],
+  'front-door': ['serve', 'commands'],
+};
+
+/** The interface of capabilities: below them. */
+const CAPABILITY = 'src/capabilities/capability.ts';
+
 /** The order of the stages. It knows their types, and none of their code. */
-const PATH_OF_A_REQUEST = 'src/pipeline/pipeline.ts';
+const PATH_OF_A_REQUEST = 'src/core/gateway/pipeline.ts';
 
 /** What of the repository outside `src/` a part may import. */
-const outside: Readonly<Record<string, RegExp>> = { config: /^schema\//, cli: /^(?:schema\/|package\.json$)/ };
+const outside: Readonly<Record<string, RegExp>> = {
+  'core/config': /^schema\//,
+  capabilities: /^schema\//,
+  serve: /^schema\//,
+  commands: /^(?:schema\/|package\.json$)/,
+};
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  '@eslint-community/regexpp': ['policy/patterns'],
+  '@eslint-community/regexpp': ['core/policy/patterns'],
   '@modelcontextprotocol/client': ['mcp/client'],
-  '@opentelemetry/api': ['telemetry'],
-  '@opentelemetry/exporter-trace-otlp-proto': ['telemetry'],
-  '@opentelemetry/resources': ['telemetry'],
-  '@opentelemetry/sdk-trace': ['telemetry'],
-  '@redis/client': ['store'],
-  'cluster-key-slot': ['store'],
+  '@opentelemetry/api': ['capabilities/traces'],
+  '@opentelemetry/exporter-trace-otlp-proto': ['capabilities/traces'],
+  '@opentelemetry/resources': ['capabilities/traces'],
+  '@opentelemetry/sdk-trace': ['capabilities/traces'],
+  '@redis/client': ['capabilities/shared-store'],
+  'cluster-key-slot': ['capabilities/shared-store'],
   canonicalize: ['mcp'],
-  'http-proxy-3': ['pipeline/forward'],
+  'http-proxy-3': ['core/gateway/forward'],
   'oidc-provider': ['front-door'],
   'openid-client': ['front-door'],
-  undici: ['pipeline/forward'],
-  jose: ['pipeline/authenticate', 'pipeline/exchange', 'authorization-server', 'front-door', 'serve/revocation'],
-  'lru-cache': ['lib'],
-  refa: ['policy/patterns'],
-  yaml: ['config', 'policy'],
-  ajv: ['config', 'policy'],
-  'prom-client': ['telemetry'],
+  undici: ['core/gateway/forward'],
+  jose: ['tokens', 'capabilities/exchange', 'capabilities/possession', 'capabilities/revocation', 'front-door'],
+  'lru-cache': ['core/lib'],
+  refa: ['core/policy/patterns'],
+  yaml: ['core/config', 'core/policy', 'serve/config', 'capabilities/lock'],
+  ajv: ['core/config', 'core/policy', 'serve/config'],
+  'prom-client': ['core/telemetry'],
 };
 
 /** Pure: of Node only what computes, so that they decide alike everywhere and at all times. */
-const pure: readonly string[] = ['lib/json', 'policy', 'mcp'];
+const pure: readonly string[] = ['core/lib/json', 'core/policy', 'analysis/prove', 'analysis/compare', 'mcp'];
 /** Folders of pure rooms that call servers or watch them. */
-const impure: readonly string[] = ['mcp/client', 'mcp/lock'];
+const impure: readonly string[] = ['mcp/client'];
 
 /** The room of `src/` that a file is in, or its name when it is in none. */
 function partOf(path: string): string {
-  return path.split('/')[1] ?? '';
+  const [, room = '', inner = ''] = path.split('/');
+  if (path === CAPABILITY) return 'core/gateway';
+  return room === 'core' || (room === 'capabilities' && inner.endsWith('.ts')) ? `${room}/${inner}` : room;
+}
+
+/** The room, or the one capability, that a file is in. */
+function roomOf(path: string): string {
+  const part = partOf(path);
+  return part === 'capabilities' ? path.split('/').slice(1, 3).join('/') : part;
 }
 
 /** Whether a file is in one of these folders of `src/`. */
@@ -66,7 +98,7 @@ function layerOf(part: string): number {
   return layers.findIndex((layer) => layer.includes(part));
 }
 
-/** Imports that go up, aside, from one stage to another, or from a stage to the policy language. */
+/** Imports that go up, aside, from one stage to another, from a stage to the policy language, or into a capability. */
 export function wrongDirections(files: readonly SourceFile[]): readonly string[] {
   return files.flatMap((file) => {
     const from = partOf(file.path);
@@ -79,12 +111,29 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
 
 function mayImport(path: string, target: string): boolean {
   const from = partOf(path);
-  if (!target.startsWith('src/')) return outside[from]?.test(target) === true;
+  if (!target.startsWith('src/')) return outside[path === CAPABILITY ? 'capabilities' : from]?.test(target) === true;
   const to = partOf(target);
-  if (path === PATH_OF_A_REQUEST) return to === 'model';
-  if (from === 'pipeline' && to === 'pipeline') return dirname(path) === dirname(target);
-  if (from === 'pipeline' && to === 'policy') return false;
-  return to === from || (layerOf(to) !== -1 && layerOf(to) < layerOf(from));
+  if (path === PATH_OF_A_REQUEST) return to === 'core/model';
+  if (from === 'core/gateway' && to === 'core/gateway') return dirname(path) === dirname(target) || path === CAPABILITY;
+  if (from === 'core/gateway' && to === 'core/policy') return false;
+  if (roomOf(path) === roomOf(target)) return true;
+  if (to === 'capabilities') return from === 'capabilities/all.ts';
+  if (closed[to]?.includes(from) === false || fewer[from]?.includes(to) === false) return false;
+  return layerOf(to) !== -1 && layerOf(to) < layerOf(from);
+}
+
+/** How many imports lead from each room to each other one that it may not import, as `A → B`. */
+export function wrongArrows(files: readonly SourceFile[]): Readonly<Record<string, number>> {
+  const arrows = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ isOurs, target }) => isOurs && !mayImport(file.path, target))
+      .map(({ target }) => `${roomOf(file.path)} → ${roomOf(target)}`),
+  );
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(arrows, (arrow) => arrow))
+      .map(([arrow, all = []]) => [arrow, all.length] as const)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
 }
 
 /** Packages outside the folder that owns them, or that no folder owns. */

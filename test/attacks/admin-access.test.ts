@@ -48,7 +48,7 @@ async function signedIn(): Promise<string> {
 }
 
 describe('a web page that binds its name to the admin listener’s address', () => {
-  // test/admin/host-rule.test.ts has the table of names.
+  // test/serve/admin/host-rule.test.ts has the table of names.
   const names = ['evil.example:9090', '127.0.0.1.evil.example', 'localhost:9090@evil.example', ''];
   test.each(paths)('reads nothing at %s', async (path) => {
     for (const host of names) {

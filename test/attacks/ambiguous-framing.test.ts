@@ -52,7 +52,7 @@ const ambiguous = [
   [': x'],
 ];
 
-/** Fields that decide something, and may stand once; test/pipeline/listen/fields.test.ts has the table. */
+/** Fields that decide something, and may stand once; test/core/gateway/listen/fields.test.ts has the table. */
 const singletons: readonly (readonly [field: string, values: readonly string[]])[] = [
   ['Host', ['gateway.test', 'evil']],
   ['Authorization', ['Bearer x', 'Basic eDp5']],

@@ -7,7 +7,7 @@ import { startUpstream } from '../support/upstream.ts';
 const server = startBeforeAll(startFaultServer);
 const upstream = startBeforeAll(startUpstream);
 
-// test/authorization-server/fetch-json.test.ts has every answer that is none.
+// test/tokens/servers/fetch-json.test.ts has every answer that is none.
 test.each<Fault>(['endless body', 'gzip bomb', 'redirect', 'an error'])(
   'answers 503 to %s from an authorization server, and discloses none of it',
   async (fault) => {

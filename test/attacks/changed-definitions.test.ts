@@ -65,7 +65,7 @@ test.for([
   expect(await world.call('pay')).toBe('tool.changed');
 });
 
-// test/mcp/lock has lists in pages, tools that appear twice, and very many of them.
+// test/capabilities/lock has lists in pages, tools that appear twice, and very many of them.
 test('a completion of a prompt that was not approved is refused', async () => {
   const world = await start({ policy: 'lock: deny\nprompts: { "*": {} }\nmethods: { completion/complete: {} }' });
   await world.compared();

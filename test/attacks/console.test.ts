@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { startConsoleWorld } from '../admin/console/world.ts';
+import { startConsoleWorld } from '../capabilities/console/world.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 const TOKEN = 'Kx7-admin-token-of-the-tests';

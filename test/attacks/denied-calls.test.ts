@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Reason } from '../../src/model/reasons.ts';
+import type { Reason } from '../../src/core/model/reasons.ts';
 import { lastHead } from '../support/raw.ts';
 import { AUDIENCE, startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { bodyOf, callOf, fieldOf, get, post } from './requests.ts';
@@ -107,7 +107,7 @@ test.each<[what: string, attack: () => string | Buffer, reached: string]>([
 const written = (name: string, amount: string, id: string): string =>
   `{ "jsonrpc" : "2.0",\n"id":${id}, "m\\u0065thod":"tools/call","params":{"name":"${name}","arguments":{"amount":${amount}}}}\n`;
 
-// test/policy/predicate.test.ts has limits of amounts, test/lib/json the tables of numbers and keys.
+// test/core/policy/predicate.test.ts has limits of amounts, test/core/lib/json the tables of numbers and keys.
 test.each(['-0', '9007199254740993', '1e400', '1.0', `1${'0'.repeat(400)}`])(
   'forwards %s as id and argument byte for byte, and refuses with the exact id',
   async (number) => {

@@ -4,7 +4,7 @@ import { handshake, question } from './requests.ts';
 import { startAttackWorld } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-// test/pipeline/listen/allow.test.ts has the tables of hosts and origins.
+// test/core/gateway/listen/allow.test.ts has the tables of hosts and origins.
 
 const foreign = 'Origin: https://evil.example';
 const starts = ['GET /public', 'GET /api', 'POST /mcp', 'OPTIONS /mcp', 'GET /socket'];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Reason } from '../../src/model/reasons.ts';
+import type { Reason } from '../../src/core/model/reasons.ts';
 import { head, lastHead } from '../support/raw.ts';
 import { handshake } from './requests.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
@@ -41,7 +41,7 @@ describe('R-297: a request passes only where an entry decides it', () => {
     ['HEAD /shop/orders/secret', 403, 'scope.insufficient'],
     ['DELETE /shop/orders/1', 403, 'scope.insufficient'],
     ['PUT /shop/orders/1', 405, 'route.method'],
-    // test/policy/requests.test.ts and test/pipeline/route/target.test.ts have the tables of spellings.
+    // test/core/policy/requests.test.ts and test/core/gateway/route/target.test.ts have the tables of spellings.
     ['POST /shop/orders/', 403, 'request.unlisted'],
     ['GET /shop/orders/Secret', 403, 'request.unlisted'],
     ['GET /shop/orders/secre%74', 400, 'request.path'],

@@ -63,7 +63,7 @@ test('gives each of a hundred parallel callers their own token for each route', 
   world.upstream.seen.length = 0;
 });
 
-// test/pipeline/exchange/issued-token.test.ts has the table of answers.
+// test/capabilities/exchange/issued-token.test.ts has the table of answers.
 test.each<[string, object]>([
   ['another scope', { scope: 'apimore' }],
   ['a token that breaks a header', { access_token: 'x\r\nX-Injected: 1' }],

@@ -3,7 +3,7 @@ import { startAttackWorld } from '../worlds/attacks.ts';
 import { lastHead } from '../support/raw.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-// test/pipeline/forward/upstream-request.test.ts and response-headers.test.ts have the tables of hop-by-hop fields.
+// test/core/gateway/forward/upstream-request.test.ts and response-headers.test.ts have the tables of hop-by-hop fields.
 
 const world = startBeforeAll(startAttackWorld);
 

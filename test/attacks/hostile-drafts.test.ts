@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { startConsoleWorld } from '../admin/console/world.ts';
-import type { DraftAnswer } from '../../src/admin/console/messages.ts';
+import { startConsoleWorld } from '../capabilities/console/world.ts';
+import type { DraftAnswer } from '../../src/capabilities/console/messages.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 const world = startBeforeAll(startConsoleWorld);
@@ -17,7 +17,7 @@ const levels = 13_500;
 const lines = (line: (indent: string) => string): string =>
   Array.from({ length: 230 }, (_, level) => line(' '.repeat(level))).join('');
 
-// test/config/yaml-file.test.ts has the table of texts.
+// test/core/config/yaml-file.test.ts has the table of texts.
 test.each([
   ['brackets', '['.repeat(levels)],
   ['indented keys', lines((indent) => `${indent}not:\n`)],

@@ -41,7 +41,7 @@ function told({ rawHeaders }: SeenRequest): string[] {
     .toSorted();
 }
 
-// test/pipeline/forward/upstream-request.test.ts has the fields of frontends, test/attacks/hop-by-hop.test.ts what Connection names.
+// test/core/gateway/forward/upstream-request.test.ts has the fields of frontends, test/attacks/hop-by-hop.test.ts what Connection names.
 const world = startBeforeAll(startAttackWorld);
 
 const fields = (names: readonly string[]): string[] => names.map((name) => `${name}: mallory`);

@@ -4,7 +4,7 @@ import { startAttackWorld } from '../worlds/attacks.ts';
 import { question } from './requests.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-// test/pipeline/route/target.test.ts has the table of targets.
+// test/core/gateway/route/target.test.ts has the table of targets.
 
 /** Targets that are no path of ours: URL parsers throw on them, or read another host, scheme or path out of them. */
 const targets = [

@@ -55,7 +55,7 @@ async function status(token: string, path = '/api'): Promise<number> {
   return answer.status;
 }
 
-// test/pipeline/authenticate/accept.test.ts has every reason that a reload checks.
+// test/tokens/accept.test.ts has every reason that a reload checks.
 describe('what is cached before an edit is decided by the new files', () => {
   test.each<[string, Edit, jwt: number, opaque: number]>([
     ['another audience', { route: 'methods: [GET, POST], keepalive: 1s' }, 200, 200],

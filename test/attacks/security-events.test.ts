@@ -11,7 +11,7 @@ const api = async (token: string): Promise<number> => (await world.send('/api', 
 const signed = (claims: Record<string, unknown>, header = {}) =>
   world.transmitter.sign(revoked, world.person(), {}, { claims, header });
 
-// test/serve/revocation/push.test.ts has the table of events.
+// test/capabilities/revocation/push.test.ts has the table of events.
 test.each<[string, string, () => Promise<string>]>([
   [
     'a key in its own header',

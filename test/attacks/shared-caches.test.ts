@@ -7,7 +7,7 @@ import { isInstalled, nginxPaths, startProgram } from '../support/program.ts';
 import { startAttackWorld, UPSTREAM_TEXT } from '../worlds/attacks.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
-/** What an upstream says so that caches keep its answer; test/pipeline/forward/private-answers.test.ts has the table. */
+/** What an upstream says so that caches keep its answer; test/core/gateway/forward/private-answers.test.ts has the table. */
 const inviting: readonly Readonly<Record<string, string | readonly string[]>>[] = [
   { 'cache-control': 'public, max-age=60' },
   { 'cache-control': ['max-age=60', 'public'] },

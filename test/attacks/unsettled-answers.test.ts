@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../src/store/memory-ledger.ts';
+import { createMemoryLedger } from '../../src/capabilities/history/memory-ledger.ts';
 import { request, startMcpWorld } from '../worlds/mcp.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 

@@ -1,7 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { expect, onTestFinished, test } from 'vitest';
-import { lockFileText } from '../../src/config/lock-file.ts';
+import { lockFileText } from '../../src/capabilities/lock/lock-file.ts';
 import { listDefinitions } from '../../src/mcp/client/ask-server.ts';
 import { mcpHandler, startHttp } from '../support/mcp-servers.ts';
 import { startWorld } from '../worlds/gateway.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, test } from 'vitest';
-import { browserPage } from '../admin/console/browser-page.ts';
+import { browserPage } from '../capabilities/console/browser-page.ts';
 import { startFrontDoorDemo } from '../worlds/demo.ts';
 import { hasChromium } from './chromium.ts';
 

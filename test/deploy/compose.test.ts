@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { load } from '../../src/config/load.ts';
+import { load } from '../../src/serve/config/load.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 const read = (name: string) => readFile(join(root, name), 'utf8');

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { outcome } from '../cli/run.ts';
+import { outcome } from '../commands/run.ts';
 import { sallyport } from '../serve/process.ts';
 import { config, good, tools } from './chart-values.ts';
 import { chart, helm, manifests, podOf, volumeOf } from './helm.ts';

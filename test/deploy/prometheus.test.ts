@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics, createRevocationMetrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];

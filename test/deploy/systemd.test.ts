@@ -3,7 +3,7 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { outcome } from '../cli/run.ts';
+import { outcome } from '../commands/run.ts';
 
 const unit = await readFile(new URL('../../deploy/systemd/sallyport.service', import.meta.url), 'utf8');
 

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { cp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { outcome } from '../cli/run.ts';
-import { folderWith, loaded, type Situation } from '../config/folder.ts';
+import { outcome } from '../commands/run.ts';
+import { folderWith, loaded, type Situation } from '../serve/config/folder.ts';
 import { pem } from '../support/certificates.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 

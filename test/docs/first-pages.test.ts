@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { loaded } from '../config/folder.ts';
+import { loaded } from '../serve/config/folder.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 
 const page = (name: string): Promise<string> => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

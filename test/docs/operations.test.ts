@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { restartKeys } from '../../schema/compile.ts';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
-import { commands } from '../../src/cli/commands.ts';
+import { commands } from '../../src/commands/commands.ts';
 import { sectionsOf } from './page.ts';
 
 test('docs/running.md has every command', async () => {

@@ -1,4 +1,4 @@
-/** The tables of pages are those of `src/model`. */
+/** The tables of pages are those of `src/core/model`. */
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { tables, withTable } from '../../docs/tables.ts';

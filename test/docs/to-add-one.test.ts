@@ -9,14 +9,14 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import gateway from '../../schema/gateway.schema.json' with { type: 'json' };
 import policy from '../../schema/policy.schema.json' with { type: 'json' };
-import { commands } from '../../src/cli/commands.ts';
-import { examinations } from '../../src/cli/doctor/doctor.ts';
-import { warnings } from '../../src/config/warnings.ts';
-import { members } from '../../src/model/decision.ts';
-import { standardServer } from '../../src/model/quirks/providers.ts';
-import { refusals } from '../../src/model/reasons.ts';
-import { knownRequests, revisions } from '../../src/model/mcp.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { commands } from '../../src/commands/commands.ts';
+import { examinations } from '../../src/commands/doctor/doctor.ts';
+import { warnings } from '../../src/serve/config/warnings.ts';
+import { members } from '../../src/core/model/decision.ts';
+import { standardServer } from '../../src/core/model/quirks/providers.ts';
+import { refusals } from '../../src/core/model/reasons.ts';
+import { knownRequests, revisions } from '../../src/core/model/mcp.ts';
+import { createMetrics } from '../../src/core/telemetry/metrics.ts';
 import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { keysOf, type Schema } from '../pins/keys-of.ts';
 import { requirements } from '../spec/requirements.ts';
@@ -39,7 +39,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
     .registry.getMetricsAsArray()
     .map(({ name }) => name)
     .filter((name) => name.startsWith('sallyport_')),
-  'A parameter of challenges': [...source('src/pipeline/respond/challenge.ts').matchAll(/^ {4}\['(\w+)', /gm)].map(
+  'A parameter of challenges': [...source('src/core/gateway/respond/challenge.ts').matchAll(/^ {4}\['(\w+)', /gm)].map(
     ([, name = '']) => name,
   ),
   'A command': Object.keys(commands),
@@ -86,7 +86,8 @@ describe.for(Object.entries(examples))('%s', ([kind, words]) => {
     expect(words.length).toBeGreaterThan(2);
     expect(placesOf(kind).length).toBeGreaterThan(0);
     for (const place of placesOf(kind)) {
-      const rows = place.startsWith('src/') ? filesOf('src/capabilities/') : [];
+      const [folder = ''] = place.split('/');
+      const rows = filesOf(`${folder}/capabilities/`);
       const text = [...filesOf(place), ...rows].map((file) => file.text).join('\n');
       expect([place, ...missing(text, words)]).toEqual([place]);
     }

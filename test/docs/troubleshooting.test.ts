@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { refusals } from '../../src/model/reasons.ts';
+import { refusals } from '../../src/core/model/reasons.ts';
 import { sectionsOf } from './page.ts';
 
 const sections = await sectionsOf('troubleshooting.md');
@@ -15,7 +15,7 @@ test('every name with a dot is a reason or a key that exists', () => {
 });
 
 test('every metric that is named exists', async () => {
-  const metrics = await readFile('src/telemetry/metrics.ts', 'utf8');
+  const metrics = await readFile('src/core/telemetry/metrics.ts', 'utf8');
   for (const [, name = ''] of page.matchAll(/`(sallyport_\w+)/g)) expect(metrics).toContain(` ${name}: {`);
 });
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { WebSocketServer } from 'ws';
-import type { Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/core/lib/clock.ts';
 import { startEditedGateway, type EditedGateway } from '../support/gateway.ts';
 import { startFaultProxy, type FaultProxy } from '../support/fault-proxy.ts';
 import { startFaultServer, type FaultServer } from '../support/fault-server.ts';

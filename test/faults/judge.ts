@@ -1,4 +1,4 @@
-import { refusals, type Reason } from '../../src/model/reasons.ts';
+import { refusals, type Reason } from '../../src/core/model/reasons.ts';
 import type { Bed } from './bed.ts';
 import type { Kind } from './kinds.ts';
 import type { Seen } from './seen.ts';

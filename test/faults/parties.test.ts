@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { leastPace } from '../../src/pipeline/listen/connections.ts';
+import { leastPace } from '../../src/core/gateway/listen/connections.ts';
 import { createKey } from '../support/issuer.ts';
 import { createProver } from '../support/prover.ts';
 import { hasRedis } from '../support/redis.ts';
@@ -113,7 +113,7 @@ test('shared store: is killed and comes back empty', patient, async () => {
 });
 
 test('client: sends a body too slowly', patient, async () => {
-  // As slowly as the gateway lets it at most: what a window of its own length shows is in test/pipeline/listen/connections.test.ts.
+  // As slowly as the gateway lets it at most: what a window of its own length shows is in test/core/gateway/listen/connections.test.ts.
   expect(leastPace).toEqual({ windowMs: 30_000, bytes: 4_096 });
   const upstream = await startUpstream();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

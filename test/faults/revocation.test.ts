@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { folderWith } from '../config/folder.ts';
+import { folderWith } from '../serve/config/folder.ts';
 import { sallyport } from '../serve/process.ts';
 import { pids } from '../serve/workers/with-workers.ts';
 import { startIssuer } from '../support/issuer.ts';

@@ -144,7 +144,7 @@ approvals: { authorization_servers: [main] }`,
   return { files, call, pay, tally, proof, approve, transfer, text };
 }
 
-// test/store has each end of each store.
+// test/capabilities/shared-store has each end of each store.
 test.skipIf(!hasRedis).for([
   ['sentinel', 'paused'],
   ['cluster', 'killed'],

@@ -113,7 +113,7 @@ describe.each([
   });
 });
 
-// test/pipeline/listen/original-request.test.ts has the table of questions, test/pipeline/route/target.test.ts that of paths.
+// test/capabilities/forward-auth/original-request.test.ts has the table of questions, test/core/gateway/route/target.test.ts that of paths.
 test.each(['x_auth_subject: mallory', 'MCP_Name: x', 'X-HTTP-Method-Override: DELETE', 'X-Rewrite-URL: /admin'])(
   'a client’s own %s is refused, because the proxy would forward it',
   async (line) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Admission, createAdmission, MAX_BUCKETS } from '../../src/front-door/admission.ts';
-import { createTokenBuckets } from '../../src/lib/token-buckets.ts';
+import { createTokenBuckets } from '../../src/core/lib/token-buckets.ts';
 
 const rate = (requests: number, burst: number) => ({ requests, perMs: 60_000, burst });
 const limits = { sign_ins: rate(60, 600), registrations: rate(60, 300), requests: rate(3_000, 6_000) };

@@ -1,8 +1,8 @@
 /** Which resource an indicator of a client names: leniently, but never another origin, path or route. */
 import { describe, expect, test } from 'vitest';
 import { createResources } from '../../src/front-door/resources.ts';
-import { FRONT_DOOR } from '../../src/model/front-door.ts';
-import type { Route } from '../../src/model/route.ts';
+import { FRONT_DOOR } from '../../src/core/model/front-door.ts';
+import type { Route } from '../../src/core/model/route.ts';
 
 const publicUrl = 'https://mcp.example';
 function route(path: string, more: Partial<Route> = {}): Route {

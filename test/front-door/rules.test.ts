@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createClaimsReader } from '../../src/front-door/people.ts';
 import { createProviderOfAddress } from '../../src/front-door/identity-provider.ts';
 import { createScopeRules } from '../../src/front-door/scope-rules.ts';
-import { type FrontDoorScope, type IdentityProvider, subjectOf } from '../../src/model/front-door.ts';
+import { type FrontDoorScope, type IdentityProvider, subjectOf } from '../../src/core/model/front-door.ts';
 
 describe('the provider of an address', () => {
   const provider = (name: string, ...domains: readonly string[]) => ({ name, domains }) as unknown as IdentityProvider;

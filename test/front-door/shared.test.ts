@@ -7,7 +7,7 @@ import { until } from '../support/until.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient, registerClient } from '../worlds/oauth-client.ts';
 import { forThisTest, startBeforeAll } from '../support/start-before.ts';
-import { closeOpened, frontDoorAt, hearingAt, KEY, listener } from '../store/opened.ts';
+import { closeOpened, frontDoorAt, hearingAt, KEY, listener } from '../capabilities/shared-store/opened.ts';
 
 describe.runIf(hasRedis)('with a store', () => {
   const redis = startBeforeAll(startRedis);

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
 import { peakKiB } from '../../bench/machine/process.ts';
 import { listen } from '../../demo/listen.ts';
-import { inFolder } from '../config/folder.ts';
+import { inFolder } from '../serve/config/folder.ts';
 import { sallyport } from '../serve/process.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -152,7 +152,7 @@ async function named(): Promise<readonly number[]> {
 const keys = (): object => Object.fromEntries(Array.from({ length: 10 * MANY }, (_, index) => [index.toString(36), 1]));
 const deep = `${'['.repeat(MANY)}${']'.repeat(MANY)}`;
 
-// An HTTP route streams a body: test/pipeline/forward/failures.test.ts.
+// An HTTP route streams a body: test/core/gateway/forward/failures.test.ts.
 test.for<[string, readonly number[], () => Promise<readonly number[]>]>([
   ['1 MB of header fields', [431], () => sent(4, post('/api', `X-Much: ${'x'.repeat(MIB)}`))],
   ['100 MB chunked, to be read', [413], () => uploaded('/mcp')],

@@ -7,8 +7,8 @@ import {
   type MessageHeaders,
   type Repeated,
 } from '../../src/mcp/agreement.ts';
-import { Denial } from '../../src/model/denial.ts';
-import { mcpMethod, type Era } from '../../src/model/mcp.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import { mcpMethod, type Era } from '../../src/core/model/mcp.ts';
 import { orDenial } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { answerOutcome, mayBeAnswer } from '../../src/mcp/message.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
 
 const call = mcpMethod('tools/call');
 

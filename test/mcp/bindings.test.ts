@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { lengthPrefixed } from '../../src/lib/digest.ts';
+import { lengthPrefixed } from '../../src/core/lib/digest.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
 import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
-import { Denial } from '../../src/model/denial.ts';
-import type { Fields } from '../../src/model/fields.ts';
-import type { Action, Grant } from '../../src/model/grant.ts';
-import { callerKey, type Principal } from '../../src/model/principal.ts';
-import { message } from '../policy/caller.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { Fields } from '../../src/core/model/fields.ts';
+import type { Action, Grant } from '../../src/core/model/grant.ts';
+import { callerKey, type Principal } from '../../src/core/model/principal.ts';
+import { message } from '../core/policy/caller.ts';
 import { orDenial } from '../support/denial.ts';
 
 const sessions = createOwnerBound('a key of at least thirty-two characters');

@@ -8,9 +8,9 @@ import {
   type Rewriting,
   subscriptionEnd,
 } from '../../src/mcp/body-filter.ts';
-import { Denial } from '../../src/model/denial.ts';
-import type { Action } from '../../src/model/grant.ts';
-import { message } from '../policy/caller.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { Action } from '../../src/core/model/grant.ts';
+import { message } from '../core/policy/caller.ts';
 import { property } from '../support/property.ts';
 import { inPieces } from './in-pieces.ts';
 

@@ -2,9 +2,9 @@ import { array, constantFrom, json, jsonValue, string } from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { HandleBinding, createOwnerBound, type HandleContext } from '../../src/mcp/bindings.ts';
 import { presentedHandles } from '../../src/mcp/handles.ts';
-import { lengthPrefixed } from '../../src/lib/digest.ts';
-import { Denial } from '../../src/model/denial.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
+import { lengthPrefixed } from '../../src/core/lib/digest.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { property } from '../support/property.ts';
 
 let now = Date.UTC(2026, 10, 22);

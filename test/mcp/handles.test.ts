@@ -7,9 +7,9 @@ import {
   mayYieldHandle,
   presentedHandles,
 } from '../../src/mcp/handles.ts';
-import type { Members } from '../../src/lib/json/own-member.ts';
-import { Denial } from '../../src/model/denial.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
+import type { Members } from '../../src/core/lib/json/own-member.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { orDenial } from '../support/denial.ts';
 
 const related = 'io.modelcontextprotocol/related-task';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { filteredMessage, listedFromStart, listedTargets, mayListTasks, withoutTasks } from '../../src/mcp/lists.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
-import type { McpTarget } from '../../src/model/policy.ts';
-import { message as listing } from '../policy/caller.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
+import type { McpTarget } from '../../src/core/model/policy.ts';
+import { message as listing } from '../core/policy/caller.ts';
 
 const visible = ({ name }: McpTarget): boolean => !name.includes('hidden');
 const message = (result: object): string => JSON.stringify({ jsonrpc: '2.0', id: 1, result });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
 import { readMessage } from '../../src/mcp/message.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { cpuTime } from '../support/cpu-time.ts';
 import { orReason } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
@@ -183,7 +183,7 @@ test.each([
   ['{},"_meta":{"a":1,"A":2}', 'body.ambiguous'],
   ['{"a":1},"x":{"arguments":{"a":1,"A":2}}', 'body.ambiguous'],
   ['{},"ARGUMENTS":{}', 'body.ambiguous'],
-])('arguments with keys that differ in case only are told from equal ones: %s', (text, expected) => {
+])('distinguishes arguments whose keys differ in case only from equal keys: %s', (text, expected) => {
   const body = call(`{"name":"x","arguments":${text}}`);
   const found = reason(body);
   expect(found === 'accepted' ? readMessage(Buffer.from(body), none).hasArgumentVariants : found).toBe(expected);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { lengthPrefixed } from '../../src/lib/digest.ts';
+import { lengthPrefixed } from '../../src/core/lib/digest.ts';
 import { createOwnerBound } from '../../src/mcp/bindings.ts';
 
 const key = 'a key of at least thirty-two characters';

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { targetsOf } from '../../src/mcp/message.ts';
-import { mcpMethod } from '../../src/model/mcp.ts';
-import { Denial } from '../../src/model/denial.ts';
-import type { McpTarget } from '../../src/model/policy.ts';
-import type { Members } from '../../src/lib/json/own-member.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { McpTarget } from '../../src/core/model/policy.ts';
+import type { Members } from '../../src/core/lib/json/own-member.ts';
 import { orDenial } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 import { property } from '../support/property.ts';

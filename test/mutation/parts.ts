@@ -12,47 +12,63 @@ export interface Part {
 /** In the order of their size. */
 export const parts: Readonly<Record<string, Part>> = {
   route: {
-    mutate: ['src/pipeline/route/*.ts', 'src/lib/http/path-flaw.ts'],
-    tests: ['test/pipeline/route/*.test.ts', 'test/lib/http/path-flaw.test.ts'],
+    mutate: ['src/core/gateway/route/*.ts', 'src/core/lib/http/path-flaw.ts'],
+    tests: ['test/core/gateway/route/*.test.ts', 'test/core/lib/http/path-flaw.test.ts'],
     floor: 100,
   },
-  authorize: { mutate: ['src/pipeline/authorize/*.ts'], tests: ['test/pipeline/authorize/*.test.ts'], floor: 100 },
+  authorize: {
+    mutate: ['src/core/gateway/authorize/*.ts'],
+    tests: ['test/core/gateway/authorize/*.test.ts'],
+    floor: 100,
+  },
   respond: {
     // answer.ts writes to sockets, so that its tests start servers.
-    mutate: ['src/pipeline/respond/!(answer).ts'],
-    tests: ['test/pipeline/respond/*.test.ts', 'test/pins/challenges.test.ts'],
+    mutate: ['src/core/gateway/respond/!(answer).ts'],
+    tests: ['test/core/gateway/respond/*.test.ts', 'test/pins/challenges.test.ts'],
     floor: 100,
   },
-  pipeline: { mutate: ['src/pipeline/pipeline.ts'], tests: ['test/pipeline/pipeline-order.test.ts'], floor: 100 },
+  pipeline: {
+    mutate: ['src/core/gateway/pipeline.ts'],
+    tests: ['test/core/gateway/pipeline-order.test.ts'],
+    floor: 100,
+  },
   json: {
     // Property tests check the files that read byte by byte.
-    mutate: ['src/lib/json/{describe-value,lossless,own-member,pointer,splice-strings}.ts'],
-    tests: ['test/lib/json/*.test.ts', 'test/policy/*.test.ts'],
+    mutate: ['src/core/lib/json/{describe-value,lossless,own-member,pointer,splice-strings}.ts'],
+    tests: ['test/core/lib/json/*.test.ts', 'test/core/policy/*.test.ts'],
     floor: 100,
   },
   mcp: { mutate: ['src/mcp/*.ts'], tests: ['test/mcp/*.test.ts'], floor: 100 },
-  lock: { mutate: ['src/mcp/lock/*.ts'], tests: ['test/mcp/lock/*.test.ts'], floor: 100 },
+  lock: {
+    mutate: ['src/capabilities/lock/{comparison,locked-routes,watch}.ts'],
+    tests: ['test/capabilities/lock/*.test.ts'],
+    floor: 100,
+  },
   policy: {
-    mutate: ['src/policy/*.ts', 'src/policy/conditions/*.ts'],
+    mutate: ['src/core/policy/*.ts', 'src/core/policy/conditions/*.ts'],
     // Steps and conditions also say when they refuse; only proofs read that.
-    tests: ['test/policy/*.test.ts', 'test/policy/prove/{decisions,over-time}.test.ts'],
+    tests: ['test/core/policy/*.test.ts', 'test/analysis/prove/{decisions,over-time}.test.ts'],
     floor: 100,
   },
   history: {
-    mutate: ['src/pipeline/history/*.ts', 'src/store/{memory-ledger,track}.ts'],
-    tests: ['test/pipeline/history/*.test.ts', 'test/store/{memory-ledger,track}.test.ts'],
+    mutate: ['src/capabilities/history/{count,memory-ledger,track}.ts'],
+    tests: ['test/capabilities/history/*.test.ts'],
     floor: 100,
   },
   authenticate: {
-    // The tests of the other files of authorization-server/ start servers.
-    mutate: ['src/pipeline/authenticate/*.ts', 'src/authorization-server/client-authentication.ts'],
-    tests: ['test/pipeline/authenticate/*.test.ts', 'test/authorization-server/client-authentication.test.ts'],
+    // The tests of the other files of tokens/servers/ start servers.
+    mutate: ['src/tokens/*.ts', 'src/capabilities/possession/*.ts', 'src/tokens/servers/client-authentication.ts'],
+    tests: [
+      'test/tokens/*.test.ts',
+      'test/capabilities/possession/*.test.ts',
+      'test/tokens/servers/client-authentication.test.ts',
+    ],
     floor: 100,
   },
   prove: {
     // Not yet the files that keep results between mutants (numbers, texts of patterns), nor names and automata.
-    mutate: ['src/policy/prove/{decisions,formula}.ts'],
-    tests: ['test/policy/prove/!(brute-force).test.ts', 'test/policy/{approval,authentication}.test.ts'],
+    mutate: ['src/analysis/prove/{decisions,formula}.ts'],
+    tests: ['test/analysis/prove/!(brute-force).test.ts', 'test/core/policy/{approval,authentication}.test.ts'],
     floor: 100,
   },
 };

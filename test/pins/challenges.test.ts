@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { challenge } from '../../src/pipeline/respond/challenge.ts';
+import { challenge } from '../../src/core/gateway/respond/challenge.ts';
 
 const metadata = 'https://gateway.example/.well-known/oauth-protected-resource/mcp';
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { readTraceContext } from '../../src/lib/http/trace-context.ts';
-import { Denial } from '../../src/model/denial.ts';
-import type { Outcome } from '../../src/model/outcome.ts';
-import type { Policy } from '../../src/model/policy.ts';
-import type { Route } from '../../src/model/route.ts';
-import { call as toolCall } from '../policy/caller.ts';
-import { linesOf } from '../telemetry/lines-of.ts';
+import { readTraceContext } from '../../src/core/lib/http/trace-context.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { Outcome } from '../../src/core/model/outcome.ts';
+import type { Policy } from '../../src/core/model/policy.ts';
+import type { Route } from '../../src/core/model/route.ts';
+import { call as toolCall } from '../core/policy/caller.ts';
+import { linesOf } from '../core/telemetry/lines-of.ts';
 
 const policyDenial = {
   reason: 'scope.insufficient',

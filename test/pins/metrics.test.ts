@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '../../src/telemetry/metrics.ts';
+import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { refusalOf, refusals, type Reason, type Refusal } from '../../src/model/reasons.ts';
+import { refusalOf, refusals, type Reason, type Refusal } from '../../src/core/model/reasons.ts';
 import { words } from '../support/words.ts';
 
 /** What operators alert on and clients see: reason, HTTP status, RFC 6750 error, JSON-RPC code, message. */

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { load } from '../../src/config/load.ts';
+import { load } from '../../src/serve/config/load.ts';
 import { forThisTest } from '../support/start-before.ts';
 import { writeFrontDoorFiles } from '../worlds/front-door.ts';
 

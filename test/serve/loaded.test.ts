@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { filesIn, importsOf } from '../architecture/source-files.ts';
-import { inFolder } from '../config/folder.ts';
+import { inFolder } from './config/folder.ts';
 import { startCollector } from '../support/collector.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { forThisTest } from '../support/start-before.ts';
@@ -34,8 +34,12 @@ function loadedBy(path: string, loaded = new Map<string, string>()): Map<string,
 }
 
 test('a start loads what every gateway needs, and no more of it', () => {
-  const packages = [...loadedBy('src/cli/serve.ts').keys()].filter((name) => !/^(?:src|schema)\/|^node:/.test(name));
-  expect([...loadedBy('src/cli/serve.ts').keys()].filter((name) => name.startsWith('src/front-door/'))).toEqual([]);
+  const packages = [...loadedBy('src/commands/serve.ts').keys()].filter(
+    (name) => !/^(?:src|schema)\/|^node:/.test(name),
+  );
+  expect([...loadedBy('src/commands/serve.ts').keys()].filter((name) => name.startsWith('src/front-door/'))).toEqual(
+    [],
+  );
   expect(packages.toSorted()).toEqual([
     'ajv/dist/runtime/equal.js',
     'ajv/dist/runtime/ucs2length.js',
@@ -59,14 +63,16 @@ test('a start loads what every gateway needs, and no more of it', () => {
 });
 
 const features = {
-  approvals: /^src\/(?:pipeline\/approve\/|store\/(?:approvals|memory-approvals)\.ts)/,
-  'decision points': /^src\/pipeline\/decision-point\//,
-  revocation: /^src\/(?:serve\/revocation\/|store\/revocation-store\.ts)/,
+  approvals:
+    /^src\/capabilities\/approvals\/(?:api|approvals|bound-call|notifier|stored-approvals|memory-approvals)\.ts/,
+  'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
+  revocation:
+    /^src\/capabilities\/revocation\/(?:delivery|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
 };
 
-test.each(['src/cli/serve.ts', 'src/serve/workers/primary.ts', 'src/serve/workers/worker.ts'])(
+test.each(['src/commands/serve.ts', 'src/serve/workers/primary.ts', 'src/serve/workers/worker.ts'])(
   '%s loads no feature by itself',
   (path) => {
     const loaded = [...loadedBy(path).keys()];
@@ -104,7 +110,7 @@ ${more}
 
   test('loads no code of features that are off', { timeout: 120_000 }, async () => {
     const loaded = await loads(route(), '{}');
-    expect(loaded).toContain('src/pipeline/pipeline.ts');
+    expect(loaded).toContain('src/core/gateway/pipeline.ts');
     for (const pattern of Object.values(features)) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
   });
 
@@ -126,7 +132,7 @@ revocation: { keep: 1d }
   );
 });
 
-test('no file loads the fetch of Node (src/lib/http/node-http.ts)', () => {
+test('no file loads the fetch of Node (src/core/lib/http/node-http.ts)', () => {
   const importing = [...statics].filter(([, imports]) => imports.some(({ target }) => target === 'node:http'));
   expect(importing.map(([path]) => path)).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inFolder } from '../config/folder.ts';
+import { inFolder } from './config/folder.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { forThisTest } from '../support/start-before.ts';
 import { keepSecret } from '../support/secrecy.ts';

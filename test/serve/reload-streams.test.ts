@@ -60,7 +60,7 @@ async function open(shown: string, headers = {}, query = ''): Promise<ReadableSt
 const asMcp = 'protocol: mcp';
 const ended = async (): Promise<unknown> => (await gateway.line({ msg: 'stream ended' }))['reason'];
 
-// test/pipeline/authenticate/accept.test.ts has the table of settings that tokens depend on.
+// test/tokens/accept.test.ts has the table of settings that tokens depend on.
 describe('a stream ends with the setting that allowed it', () => {
   test.each<[string, Edited, Edited, string, object?, string?]>([
     ['the method', {}, { route: 'methods: [POST]' }, 'route.method'],

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReloadableGateway, type ReloadableGateway } from '../../src/serve/reloadable-gateway.ts';
-import type { Config } from '../../src/model/config.ts';
-import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
-import { Log } from '../../src/telemetry/log.ts';
-import { createMetrics } from '../../src/telemetry/metrics.ts';
+import type { Config } from '../../src/core/model/config.ts';
+import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
+import { Log } from '../../src/core/telemetry/log.ts';
+import { createMetrics } from '../../src/core/telemetry/metrics.ts';
 import { startIssuer } from '../support/issuer.ts';
-import { loaded } from '../config/folder.ts';
+import { loaded } from './config/folder.ts';
 import { startBeforeEach } from '../support/start-before.ts';
 
 let newest: ReloadableGateway;

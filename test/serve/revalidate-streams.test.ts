@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { OpenStream } from '../../src/pipeline/forward/open-streams.ts';
-import { Denial } from '../../src/model/denial.ts';
+import type { OpenStream } from '../../src/core/gateway/forward/open-streams.ts';
+import { Denial } from '../../src/core/model/denial.ts';
 import { createRevalidation } from '../../src/serve/reloadable-gateway.ts';
 
 const away = new Denial('authorization_server.unavailable', 'no answer');

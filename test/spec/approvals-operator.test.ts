@@ -2,8 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { approvals } from '../../src/cli/operator.ts';
-import { folderWith } from '../config/folder.ts';
+import { approvals } from '../../src/commands/operator.ts';
+import { folderWith } from '../serve/config/folder.ts';
 import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { type Answer, startWorld } from '../worlds/gateway.ts';

@@ -3,7 +3,7 @@
  * to-do application behind the gateway, and a decision point with its policy.
  */
 import { beforeAll, expect, test } from 'vitest';
-import { hasDuplicateMembers } from '../../src/lib/json/scanner.ts';
+import { hasDuplicateMembers } from '../../src/core/lib/json/scanner.ts';
 import { json, startPdp } from '../support/decision-point.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { startWorld } from '../worlds/gateway.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import type { DecisionRecord } from '../../src/model/decision.ts';
-import { isPolicyDecision, recordedDecision } from '../../src/review/recorded-decision.ts';
+import type { DecisionRecord } from '../../src/core/model/decision.ts';
+import { isPolicyDecision, recordedDecision } from '../../src/analysis/review/recorded-decision.ts';
 import { traefikCall } from '../forward-auth/ask.ts';
 import { allows, json, metadataOf, noMetadata, startPdp } from '../support/decision-point.ts';
 import { startBeforeAll } from '../support/start-before.ts';

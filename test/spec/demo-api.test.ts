@@ -79,7 +79,7 @@ describe('the scope', () => {
 });
 
 describe('the risk score', () => {
-  // test/policy/predicate.test.ts has the table of values.
+  // test/core/policy/predicate.test.ts has the table of values.
   test.for([49, '-7'])('R-80, R-178: takes %j for an integer under 50', async (risk) => {
     expect(await get(highWorth, { risk })).toEqual([200, null]);
   });
@@ -182,7 +182,7 @@ test('R-41: fetches the keys from the jwks_uri of the metadata', async () => {
   expect(paths).toContain('/jwks');
 });
 
-// test/spec/rfc9068.test.ts has, test/pipeline/authenticate/jwt.test.ts the table of forged tokens.
+// test/spec/rfc9068.test.ts has, test/tokens/jwt.test.ts the table of forged tokens.
 test('R-48: finds claims under the names that OAuth gives them, and under no others', async () => {
   const platform = 'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/nameidentifier';
   const world = await startWorld({

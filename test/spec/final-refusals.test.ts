@@ -123,7 +123,7 @@ describe('refusals: { final: tool_error }', () => {
     await expect.poll(metrics).toContain('requests_total{route="words",method="POST",status="200"}');
   });
 
-  // test/pipeline/respond/refuse.test.ts has the table.
+  // test/core/gateway/respond/refuse.test.ts has the table.
   test('R-220: keeps HTTP for a missing scope', async () => {
     const answer = await call('order', {}, '/words');
     expect(answer.status).toBe(403);

@@ -63,7 +63,7 @@ describe.for([
   });
 });
 
-// test/mcp/lock has what is compared and when, and the words of a refusal.
+// test/capabilities/lock has what is compared and when, and the words of a refusal.
 test('R-260: the policy decides first, so that a caller that it refuses learns nothing of the lock', async () => {
   const world = await start({ policy: 'lock: deny\ntools: { read: {} }', shows: { ...approved, tools: [evil, read] } });
   await world.compared();

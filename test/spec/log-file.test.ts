@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folderWith } from '../config/folder.ts';
+import { folderWith } from '../serve/config/folder.ts';
 import { outcome, sallyport, type Sallyport } from '../serve/process.ts';
 
 const yaml = `

@@ -22,7 +22,7 @@ test.for(refusals)('R-166: logs %s at info, with what it wanted and found', asyn
   expect(line?.['detail']).toMatch(/\w+ \w+/);
 });
 
-// test/pipeline/authenticate/refusal-detail.test.ts has the table.
+// test/tokens/refusal-detail.test.ts has the table.
 /** What a token says instead, and the detail that the log has. */
 const tokens: readonly (readonly [claims: Record<string, unknown>, detail: RegExp])[] = [
   [{ aud: 'https://other.example' }, /^aud is "https:\/\/other\.example"; accepted: "https:\/\/api\.demo\.example"$/],

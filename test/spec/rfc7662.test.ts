@@ -53,7 +53,7 @@ describe('the answer', () => {
     expect(await statusFor(good())).toBe(200);
   });
 
-  // test/pipeline/authenticate/introspection.test.ts and introspection-answer.test.ts have the tables of answers.
+  // test/tokens/introspection.test.ts and introspection-answer.test.ts have the tables of answers.
   test.for([
     ['active is text', { active: 'true' }],
     ['exp has passed', { exp: 1 }],

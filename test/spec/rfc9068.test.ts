@@ -17,7 +17,7 @@ async function statusFor(claims: Record<string, unknown>, header: Record<string,
   return (await world.send('/', { token: await world.issuer.sign({ aud: 'a', ...claims }, { header }) })).status;
 }
 
-// test/pipeline/authenticate/jwt.test.ts and jwt-form.test.ts have the tables of tokens.
+// test/tokens/jwt.test.ts and jwt-form.test.ts have the tables of tokens.
 test('R-46, RFC 9068 §4: accepts only the configured types', async () => {
   expect([await statusFor({}, { typ: 'at+jwt' }), await statusFor({}, { typ: 'JWT' })]).toEqual([200, 401]);
 });

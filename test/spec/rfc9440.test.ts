@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { certificateThumbprint } from '../../src/lib/digest.ts';
+import { certificateThumbprint } from '../../src/core/lib/digest.ts';
 import { x509 } from '../support/certificates.ts';
 import { startWorld, type World } from '../worlds/gateway.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -33,7 +33,7 @@ async function bound(world: World, ...lines: readonly string[]): Promise<[status
   return [Number(answer.slice(9, 12)), (await world.gateway.decision())['reason']];
 }
 
-// test/pipeline/listen/trusted-proxies.test.ts has the table of values.
+// test/core/gateway/listen/trusted-proxies.test.ts has the table of values.
 test.for([
   ['reads a Byte Sequence', mine, 200, undefined],
   ['answers 400 for any other form', `Client-Cert: ${base64('client')}`, 400, 'request.certificate'],

@@ -65,7 +65,7 @@ test('R-63, RFC 9449 §7.1: serves a bound token with the proof of its key', asy
 });
 
 describe('bound and unbound tokens', () => {
-  // test/pipeline/authenticate/possession.test.ts and proof-check.test.ts have the tables of tokens and of proofs.
+  // test/capabilities/possession/possession.test.ts and proof-check.test.ts have the tables of tokens and of proofs.
   test('R-65, RFC 9449 §6.1: binds a JWT by cnf.jkt', async () => {
     expect((await prove('/api', await bound({ cnf: (await createProver()).cnf }))).status).toBe(401);
     expect(await reason()).toBe('token.binding');
@@ -130,7 +130,7 @@ describe('challenges', () => {
     expect(await lines('/plain'), 'without dpop').toEqual(['www-authenticate: Bearer']);
   });
 
-  // test/pipeline/respond/challenge.test.ts has the table of errors.
+  // test/core/gateway/respond/challenge.test.ts has the table of errors.
   test('R-68, RFC 9449 §7.1: puts the error into the challenge of the scheme in use', async () => {
     expect(await lines('/mcp', `Authorization: DPoP ${token}`, 'DPoP: x')).toEqual([
       `www-authenticate: Bearer error="invalid_token", scope="read", ${metadata}`,

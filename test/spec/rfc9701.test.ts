@@ -76,7 +76,7 @@ describe('the answer', () => {
     expect([status, challenge]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
-  // test/pipeline/authenticate/signed-answer-reader.test.ts has the table of answers.
+  // test/tokens/signed-answer-reader.test.ts has the table of answers.
   test('R-55, RFC 9701 §5: answers 503 for a signed answer for another resource server', async () => {
     expect(await statusOf(statement(good(), { aud: 'other' }))).toBe(503);
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { folderWith } from '../config/folder.ts';
+import { folderWith } from '../serve/config/folder.ts';
 import { hasTerminal, startOnTerminal } from '../serve/terminal.ts';
 
 const yaml = `

@@ -72,7 +72,7 @@ test.for(['close, TraceParent', 'x,tracestate\t,y'])(
   },
 );
 
-// test/lib/http/trace-context.test.ts has the table of values.
+// test/core/lib/http/trace-context.test.ts has the table of values.
 const invalid: readonly (readonly [title: string, ...lines: string[]])[] = [
   ['version ff', `traceparent: ff-${id}-${parent}-01`],
   ['two, alike', `traceparent: ${valid}`, `traceparent: ${valid}`],

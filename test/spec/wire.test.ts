@@ -194,7 +194,7 @@ function withAuthorization(value: string): Promise<{ status: number; challenge: 
   return world.send('/plain', { headers: { authorization: value } });
 }
 
-// test/pipeline/authenticate/credentials.test.ts has the table of values.
+// test/tokens/credentials.test.ts has the table of values.
 test.for([
   ['bearer', 200],
   ['Bearer a', 401],

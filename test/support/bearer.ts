@@ -1,4 +1,4 @@
-import type { AccessToken, PresentedToken } from '../../src/model/grant.ts';
+import type { AccessToken, PresentedToken } from '../../src/core/model/grant.ts';
 
 /** A token as its client presented it, RFC 6750 §2.1. */
 export function bearer(value: string): PresentedToken {

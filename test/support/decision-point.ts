@@ -1,6 +1,6 @@
-import type { Call } from '../../src/model/call.ts';
-import type { Grant } from '../../src/model/grant.ts';
-import type { Route } from '../../src/model/route.ts';
+import type { Call } from '../../src/core/model/call.ts';
+import type { Grant } from '../../src/core/model/grant.ts';
+import type { Route } from '../../src/core/model/route.ts';
 import { type RequestHandler, startUpstream, type Upstream } from './upstream.ts';
 
 /** Answers every evaluation with yes. */

@@ -1,5 +1,5 @@
-import { Denial } from '../../src/model/denial.ts';
-import type { Reason } from '../../src/model/reasons.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { Reason } from '../../src/core/model/reasons.ts';
 
 /** What an attempt returns, or the Denial that it throws. */
 export function orDenial<Result>(attempt: () => Result): Result | Denial {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { reloadOnEdit } from '../../src/serve/reload.ts';
 import { start } from '../../src/serve/start.ts';
-import { load } from '../../src/config/load.ts';
-import type { Clock } from '../../src/lib/clock.ts';
-import type { Ledger } from '../../src/model/ledger.ts';
+import { load } from '../../src/serve/config/load.ts';
+import type { Clock } from '../../src/core/lib/clock.ts';
+import type { Ledger } from '../../src/core/model/ledger.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from './secrecy.ts';
 import { createWrittenLog, type Line, type WrittenLog } from './written-log.ts';
 

@@ -1,4 +1,4 @@
-import type { Timers } from '../../src/lib/clock.ts';
+import type { Timers } from '../../src/core/lib/clock.ts';
 
 /** Timers whose time moves only when the test says so. */
 export interface ManualTimers extends Timers {

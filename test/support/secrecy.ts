@@ -1,5 +1,5 @@
-import type { ClientCredentials } from '../../src/model/authorization-server.ts';
-import type { Config } from '../../src/model/config.ts';
+import type { ClientCredentials } from '../../src/core/model/authorization-server.ts';
+import type { Config } from '../../src/core/model/config.ts';
 
 /** A shorter secret, or a plain word, would be found by coincidence. */
 const MIN_LENGTH = 8;

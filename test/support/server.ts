@@ -1,4 +1,4 @@
-import type { AuthorizationServer } from '../../src/model/authorization-server.ts';
+import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
 import type { Issuer } from './issuer.ts';
 
 /** An authorization server as the loader returns it, with the changes of a test. */

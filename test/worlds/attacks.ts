@@ -7,8 +7,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'vitest';
-import type { Clock } from '../../src/lib/clock.ts';
-import type { Reason } from '../../src/model/reasons.ts';
+import type { Clock } from '../../src/core/lib/clock.ts';
+import type { Reason } from '../../src/core/model/reasons.ts';
 import { tlsLine } from '../support/certificates.ts';
 import { exchangeInTurn, exchangeRaw, lastHead } from '../support/raw.ts';
 import type { RequestHandler, SeenRequest, Upstream } from '../support/upstream.ts';

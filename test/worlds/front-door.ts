@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMcpServer } from '../../demo/mcp-server.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { loadConfig } from '../../src/serve/config/load.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
-import type { Config } from '../../src/model/config.ts';
-import type { FrontDoor, FrontDoorObserver } from '../../src/model/front-door.ts';
+import type { Config } from '../../src/core/model/config.ts';
+import type { FrontDoor, FrontDoorObserver } from '../../src/core/model/front-door.ts';
 import { type Running, start } from '../../src/serve/start.ts';
 import {
   type IdentityProviderOptions,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../src/lib/clock.ts';
-import type { Ledger } from '../../src/model/ledger.ts';
+import type { Clock } from '../../src/core/lib/clock.ts';
+import type { Ledger } from '../../src/core/model/ledger.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';

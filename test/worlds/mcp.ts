@@ -1,4 +1,4 @@
-import type { Ledger } from '../../src/model/ledger.ts';
+import type { Ledger } from '../../src/core/model/ledger.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld, type World } from './gateway.ts';
 

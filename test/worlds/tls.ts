@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { watchFiles } from '../../src/config/watch.ts';
-import { openCertificate, createCertificateOf } from '../../src/pipeline/listen/certificates.ts';
-import { listen, type Listener, defaultPatience } from '../../src/pipeline/listen/server.ts';
-import type { Tls } from '../../src/model/config.ts';
-import type { TlsObserver } from '../../src/model/events.ts';
+import { watchFiles } from '../../src/core/config/watch.ts';
+import { openCertificate, createCertificateOf } from '../../src/core/gateway/listen/certificates.ts';
+import { listen, type Listener, defaultPatience } from '../../src/core/gateway/listen/server.ts';
+import type { Tls } from '../../src/core/model/config.ts';
+import type { TlsObserver } from '../../src/core/model/events.ts';
 import { asClient, certificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
 

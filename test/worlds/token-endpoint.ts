@@ -1,9 +1,9 @@
-import { createServerClient } from '../../src/authorization-server/client.ts';
-import { createCredentialSources, type CredentialSource } from '../../src/pipeline/exchange/credential-source.ts';
-import type { Grant, PresentedToken } from '../../src/model/grant.ts';
-import type { Principal } from '../../src/model/principal.ts';
-import type { Plan } from '../../src/model/policy.ts';
-import type { Route, TokenExchange, UpstreamToken } from '../../src/model/route.ts';
+import { createServerClient } from '../../src/tokens/servers/client.ts';
+import { createCredentialSources, type CredentialSource } from '../../src/capabilities/exchange/credential-source.ts';
+import type { Grant, PresentedToken } from '../../src/core/model/grant.ts';
+import type { Principal } from '../../src/core/model/principal.ts';
+import type { Plan } from '../../src/core/model/policy.ts';
+import type { Route, TokenExchange, UpstreamToken } from '../../src/core/model/route.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';

@@ -5,22 +5,22 @@
  * @module
  */
 
-import { createCircuitBreaker } from '../../authorization-server/circuit-breaker.ts';
-import { createJsonFetcher, FetchError, type JsonAnswer } from '../../authorization-server/fetch-json.ts';
-import type { Random } from '../../lib/back-off.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { retryAfterMs } from '../../lib/http/header-fields.ts';
-import { hasDuplicateMembers } from '../../lib/json/scanner.ts';
-import { hasCaseVariant, isObject, ownMember } from '../../lib/json/own-member.ts';
-import { createQuota } from '../../lib/fair-share.ts';
-import { loadHourly } from '../../lib/single-flight.ts';
-import type { Call } from '../../model/call.ts';
-import type { AskAboutList, Grant } from '../../model/grant.ts';
-import type { Route } from '../../model/route.ts';
+import { createCircuitBreaker } from '../../tokens/servers/circuit-breaker.ts';
+import { createJsonFetcher, FetchError, type JsonAnswer } from '../../tokens/servers/fetch-json.ts';
+import type { Random } from '../../core/lib/back-off.ts';
+import type { Clock } from '../../core/lib/clock.ts';
+import { retryAfterMs } from '../../core/lib/http/header-fields.ts';
+import { hasDuplicateMembers } from '../../core/lib/json/scanner.ts';
+import { hasCaseVariant, isObject, ownMember } from '../../core/lib/json/own-member.ts';
+import { createQuota } from '../../core/lib/fair-share.ts';
+import { loadHourly } from '../../core/lib/single-flight.ts';
+import type { Call } from '../../core/model/call.ts';
+import type { AskAboutList, Grant } from '../../core/model/grant.ts';
+import type { Route } from '../../core/model/route.ts';
 import type { DecisionPointSettings } from './settings.ts';
-import { Denial } from '../../model/denial.ts';
+import { Denial } from '../../core/model/denial.ts';
 import { createDescribe } from './question.ts';
-import { messageOf } from '../../lib/wording.ts';
+import { messageOf } from '../../core/lib/wording.ts';
 
 const MAX_ANSWER_BYTES = 64 * 1024;
 const MAX_LIST_BYTES = 1024 * 1024;

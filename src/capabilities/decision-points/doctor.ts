@@ -1,7 +1,7 @@
-import { messageOf } from '../../lib/wording.ts';
-import type { Config } from '../../model/config.ts';
-import { type Finding, findingsOn } from '../../model/finding.ts';
-import type { Route } from '../../model/route.ts';
+import { messageOf } from '../../core/lib/wording.ts';
+import type { Config } from '../../core/model/config.ts';
+import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import type { Route } from '../../core/model/route.ts';
 import { DecisionPoint } from './decision-point.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';
 

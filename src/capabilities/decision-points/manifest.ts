@@ -5,12 +5,12 @@
  */
 
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Field } from '../../config/field.ts';
-import type { Violation } from '../../config/schema.ts';
-import { entryOf, headerValue, plainUrl } from '../../config/values.ts';
-import { isLoopbackUrl } from '../../lib/ip-address.ts';
-import { quoted } from '../../lib/wording.ts';
-import type { Config } from '../../model/config.ts';
+import type { Field } from '../../core/config/field.ts';
+import type { Violation } from '../../core/config/schema.ts';
+import { entryOf, headerValue, plainUrl } from '../../core/config/values.ts';
+import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
+import { quoted } from '../../core/lib/wording.ts';
+import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
 import { openDecisionPoints } from './opened.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';

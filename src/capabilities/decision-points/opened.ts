@@ -1,9 +1,9 @@
-import { ensure } from '../../lib/remembered.ts';
-import { loadOnce } from '../../lib/single-flight.ts';
-import { messageOf } from '../../lib/wording.ts';
-import type { AskAboutList } from '../../model/grant.ts';
-import type { OnRoute } from '../../model/gate.ts';
-import type { Route } from '../../model/route.ts';
+import { ensure } from '../../core/lib/remembered.ts';
+import { loadOnce } from '../../core/lib/single-flight.ts';
+import { messageOf } from '../../core/lib/wording.ts';
+import type { AskAboutList } from '../../core/model/grant.ts';
+import type { OnRoute } from '../../core/model/gate.ts';
+import type { Route } from '../../core/model/route.ts';
 import type { Opened, CapabilityParts } from '../capability.ts';
 import type { DecisionPoint } from './decision-point.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';

@@ -1,13 +1,13 @@
-import { parseToRewrite } from '../../lib/json/lossless.ts';
-import { ownMember, ownMemberAt } from '../../lib/json/own-member.ts';
-import { claimReader } from '../../lib/json/pointer.ts';
-import type { Call } from '../../model/call.ts';
-import { Denial } from '../../model/denial.ts';
-import type { Grant } from '../../model/grant.ts';
-import { knownRequests, listedKinds, type McpMethod, type RequestName, type TargetKind } from '../../model/mcp.ts';
-import type { McpAttempt, McpTarget } from '../../model/policy.ts';
-import type { Principal } from '../../model/principal.ts';
-import type { Route } from '../../model/route.ts';
+import { parseToRewrite } from '../../core/lib/json/lossless.ts';
+import { ownMember, ownMemberAt } from '../../core/lib/json/own-member.ts';
+import { claimReader } from '../../core/lib/json/pointer.ts';
+import type { Call } from '../../core/model/call.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { Grant } from '../../core/model/grant.ts';
+import { knownRequests, listedKinds, type McpMethod, type RequestName, type TargetKind } from '../../core/model/mcp.ts';
+import type { McpAttempt, McpTarget } from '../../core/model/policy.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { Route } from '../../core/model/route.ts';
 
 /** An entity, AuthZEN Authorization API 1.0 §5. */
 interface Entity {
@@ -46,7 +46,7 @@ const entityTypes = { tool: 'tool', resource: 'resource', template: 'resource', 
   readonly [Kind in TargetKind]: string;
 };
 
-/** What a decision point learns of the params of a method, besides what it acts on: a member of `context`, and its name. */
+/** A member of `context` with what a decision point learns of the params of a method besides what it acts on. */
 const contexts: Readonly<Partial<Record<RequestName, readonly [member: string, parameter: string]>>> = {
   initialize: ['protocol_version', 'protocolVersion'],
   'logging/setLevel': ['level', 'level'],

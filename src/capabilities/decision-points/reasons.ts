@@ -1,4 +1,4 @@
-import { final, unavailable } from '../../model/refusal.ts';
+import { final, unavailable } from '../../core/model/refusal.ts';
 
 export const decisionPointReasons = {
   'decision_point.denied': final,

@@ -11,13 +11,13 @@ import {
   ProtocolError,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { reasonOf } from '../../lib/wording.ts';
-import { describeValue } from '../../lib/json/describe-value.ts';
-import { isObject, ownMember } from '../../lib/json/own-member.ts';
-import { parsedJson } from '../../lib/json/parsed.ts';
+import { reasonOf } from '../../core/lib/wording.ts';
+import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
+import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
-import { type KnownList, listedKinds, lockedLists } from '../../model/mcp.ts';
-import { definitionKey, type DescribedDefinition } from '../../model/lock.ts';
+import { type KnownList, listedKinds, lockedLists } from '../../core/model/mcp.ts';
+import { definitionKey, type DescribedDefinition } from '../../capabilities/lock/definitions.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {

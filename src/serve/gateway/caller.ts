@@ -5,23 +5,23 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Authentication, createAuthenticators } from '../../pipeline/authenticate/authenticator.ts';
-import { createServerClient } from '../../authorization-server/client.ts';
-import { createCredentialSources } from '../../pipeline/exchange/credential-source.ts';
+import { type Authentication, createAuthenticators } from '../../tokens/authenticator.ts';
+import { createServerClient } from '../../tokens/servers/client.ts';
+import { createCredentialSources } from '../../capabilities/exchange/credential-source.ts';
 import {
   createIdentityHeaders,
   createSignIdentity,
   type SignIdentity,
-} from '../../pipeline/forward/identity-headers.ts';
-import { createRotatingKeys } from '../../lib/rotating-keys.ts';
-import { unlimitedFailures } from '../../pipeline/limit/failures.ts';
-import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
-import type { Config } from '../../model/config.ts';
-import type { AccessToken, PresentedToken } from '../../model/grant.ts';
-import { noMethod } from '../../model/mcp.ts';
-import type { Attempt } from '../../model/policy.ts';
-import type { Principal } from '../../model/principal.ts';
-import type { Route } from '../../model/route.ts';
+} from '../../core/gateway/forward/identity-headers.ts';
+import { createRotatingKeys } from '../../core/lib/rotating-keys.ts';
+import { unlimitedFailures } from '../../core/gateway/limit/failures.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { AccessToken, PresentedToken } from '../../core/model/grant.ts';
+import { noMethod } from '../../core/model/mcp.ts';
+import type { Attempt } from '../../core/model/policy.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { Route } from '../../core/model/route.ts';
 
 /**
  * Validates a token as `route` does: fetches keys, and introspects an opaque token. Without a request there is no proof

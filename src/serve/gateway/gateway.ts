@@ -5,24 +5,24 @@
  * @module
  */
 
-import { type Allowed, createAllowed } from '../../pipeline/listen/allow.ts';
-import { arrive, canonicalCall } from '../../pipeline/listen/call.ts';
-import { createClientBehind } from '../../pipeline/listen/trusted-proxies.ts';
-import type { Call } from '../../model/call.ts';
-import type { Config } from '../../model/config.ts';
-import { FRONT_DOOR } from '../../model/front-door.ts';
-import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
-import { createCrossOrigin } from '../../pipeline/respond/cross-origin.ts';
+import { type Allowed, createAllowed } from '../../core/gateway/listen/allow.ts';
+import { arrive, canonicalCall } from '../../core/gateway/listen/call.ts';
+import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
+import type { Call } from '../../core/model/call.ts';
+import type { Config } from '../../core/model/config.ts';
+import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
+import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import {
   createFrontDoorMetadata,
   createKeySet,
   createPublish,
   createRootEndpoints,
-} from '../../pipeline/respond/publish.ts';
-import { createRefuse } from '../../pipeline/respond/refuse.ts';
-import { canonicalTarget, createRouter } from '../../pipeline/route/router.ts';
-import { createApprovalStages } from './approvals.ts';
-import { createForwardAuth } from './forward-auth.ts';
+} from '../../core/gateway/respond/publish.ts';
+import { createRefuse } from '../../core/gateway/respond/refuse.ts';
+import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
+import { createApprovalStages } from '../../capabilities/approvals/opened.ts';
+import { createForwardAuth } from '../../capabilities/forward-auth/forward-auth.ts';
 import {
   type ConfigScope,
   type ConfiguredGateway,
@@ -31,14 +31,14 @@ import {
   type ProcessScope,
   type ServedRoute,
 } from './route-stages.ts';
-import { createQuota } from '../../lib/fair-share.ts';
-import { digestOf, isSameSecret } from '../../lib/digest.ts';
-import { Denial, isTokenDenial } from '../../model/denial.ts';
-import type { GrantedCall } from '../../model/grant.ts';
-import type { Failures } from '../../model/shared.ts';
-import type { EventSource, RevocationAnswer, RevocationReceiver } from '../../model/revocation.ts';
-import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
-import { answer } from '../../pipeline/respond/answer.ts';
+import { createQuota } from '../../core/lib/fair-share.ts';
+import { digestOf, isSameSecret } from '../../core/lib/digest.ts';
+import { Denial, isTokenDenial } from '../../core/model/denial.ts';
+import type { GrantedCall } from '../../core/model/grant.ts';
+import type { Failures } from '../../core/model/shared.ts';
+import type { EventSource, RevocationAnswer, RevocationReceiver } from '../../core/model/revocation.ts';
+import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
+import { answer } from '../../core/gateway/respond/answer.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
 export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {

@@ -5,56 +5,52 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import {
-  type Authentication,
-  type Authenticators,
-  createRevocationGuard,
-} from '../../pipeline/authenticate/authenticator.ts';
-import { createTokenReader } from '../../pipeline/authenticate/credentials.ts';
-import { createPossession, createProofChecks, type Nonces } from '../../pipeline/authenticate/possession.ts';
-import { createAuthorize, createActionReader } from '../../pipeline/authorize/authorize.ts';
-import type { ConnectionPools } from '../../pipeline/forward/connection-pool.ts';
-import { createForward } from '../../pipeline/forward/forward.ts';
-import { createSignIdentity, identityNames, type SignIdentity } from '../../pipeline/forward/identity-headers.ts';
-import type { OpenStream, OpenStreams } from '../../pipeline/forward/open-streams.ts';
-import { createCleanAnswer } from '../../pipeline/forward/response-headers.ts';
-import { createForwardUpgrade } from '../../pipeline/forward/upgrade.ts';
-import { createUpstreamPath } from '../../pipeline/forward/upstream-request.ts';
-import { historyGate } from '../../pipeline/history/count.ts';
-import type { Gate } from '../../model/gate.ts';
-import { lockGate } from '../../mcp/lock/locked-routes.ts';
-import { approvalGate } from './approvals.ts';
-import { createQuota } from '../../lib/fair-share.ts';
-import type { Allowed } from '../../pipeline/listen/allow.ts';
-import { bodyQuotaBytes, readBody } from '../../pipeline/listen/body.ts';
-import { createFailures } from '../../pipeline/limit/failures.ts';
-import { createLimit } from '../../pipeline/limit/limit.ts';
+import { type Authentication, type Authenticators, createRevocationGuard } from '../../tokens/authenticator.ts';
+import { createTokenReader } from '../../tokens/credentials.ts';
+import { createPossession, createProofChecks, type Nonces } from '../../capabilities/possession/possession.ts';
+import { createAuthorize, createActionReader } from '../../core/gateway/authorize/authorize.ts';
+import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
+import { createForward } from '../../core/gateway/forward/forward.ts';
+import { createSignIdentity, identityNames, type SignIdentity } from '../../core/gateway/forward/identity-headers.ts';
+import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
+import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
+import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
+import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
+import { historyGate } from '../../capabilities/history/count.ts';
+import type { Gate } from '../../core/model/gate.ts';
+import { lockGate } from '../../capabilities/lock/locked-routes.ts';
+import { approvalGate } from '../../capabilities/approvals/opened.ts';
+import { createQuota } from '../../core/lib/fair-share.ts';
+import type { Allowed } from '../../core/gateway/listen/allow.ts';
+import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
+import { createFailures } from '../../core/gateway/limit/failures.ts';
+import { createLimit } from '../../core/gateway/limit/limit.ts';
 import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
-import type { Config } from '../../model/config.ts';
-import type { Call } from '../../model/call.ts';
-import type { PresentedToken } from '../../model/grant.ts';
-import { Denial } from '../../model/denial.ts';
-import { ownCookies } from '../../model/fields.ts';
-import type { Route } from '../../model/route.ts';
-import type { Gateway, Stages } from '../../pipeline/pipeline.ts';
-import { createCrossOrigin, type CrossOrigin } from '../../pipeline/respond/cross-origin.ts';
-import { createRefuse } from '../../pipeline/respond/refuse.ts';
-import { createAdmit, createAdmitUpgrade, methodsOf } from '../../pipeline/route/admit.ts';
-import type { Approvals } from '../../pipeline/approve/approvals.ts';
-import { createForwardAuthStages } from './forward-auth.ts';
-import type { CredentialSources } from '../../pipeline/exchange/credential-source.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { RotatingKeys } from '../../lib/rotating-keys.ts';
-import type { CertificateOf } from '../../pipeline/listen/certificates.ts';
-import type { LockedRoutes } from '../../mcp/lock/locked-routes.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { Call } from '../../core/model/call.ts';
+import type { PresentedToken } from '../../core/model/grant.ts';
+import { Denial } from '../../core/model/denial.ts';
+import { ownCookies } from '../../core/model/fields.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
+import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
+import { createRefuse } from '../../core/gateway/respond/refuse.ts';
+import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
+import type { Approvals } from '../../capabilities/approvals/approvals.ts';
+import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
+import type { CredentialSources } from '../../capabilities/exchange/credential-source.ts';
+import type { Clock } from '../../core/lib/clock.ts';
+import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
+import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
+import type { LockedRoutes } from '../../capabilities/lock/locked-routes.ts';
 import type { Opened } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
-import type { AuthorizationServerClient } from '../../model/authorization-server.ts';
-import type { Events } from '../../model/events.ts';
-import type { Ledger } from '../../model/ledger.ts';
-import type { Failures, RateLimiters, ReplayMemory } from '../../model/shared.ts';
-import type { RevocationCheck, RevocationReceiver } from '../../model/revocation.ts';
-import type { Log } from '../../telemetry/log.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { Events } from '../../core/model/events.ts';
+import type { Ledger } from '../../core/model/ledger.ts';
+import type { Failures, RateLimiters, ReplayMemory } from '../../core/model/shared.ts';
+import type { RevocationCheck, RevocationReceiver } from '../../core/model/revocation.ts';
+import type { Log } from '../../core/telemetry/log.ts';
 
 /** A route of one configuration, and its stages. */
 export interface ServedRoute extends Stages {

@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import type { Admin } from '../../admin/admin.ts';
-import type { Loaded } from '../../config/load.ts';
-import { watchFiles } from '../../config/watch.ts';
+import type { Admin } from '../admin/admin.ts';
+import type { Loaded } from '../config/load.ts';
+import { watchFiles } from '../../core/config/watch.ts';
 import {
   type AnswerOf,
   type ArgumentOf,
@@ -10,21 +10,21 @@ import {
   type ConsoleSource,
   type InForce,
   joinedAnswer,
-} from '../../admin/console/process-source.ts';
-import { createProcessLedger } from '../../store/memory-ledger.ts';
-import { loadOnce } from '../../lib/single-flight.ts';
-import { openCertificate } from '../../pipeline/listen/certificates.ts';
-import type { Config } from '../../model/config.ts';
-import { createJsonLines } from '../../telemetry/json-lines.ts';
-import { Log } from '../../telemetry/log.ts';
-import { createWorkerMetrics } from '../../telemetry/metrics.ts';
+} from '../../capabilities/console/process-source.ts';
+import { createProcessLedger } from '../../capabilities/history/memory-ledger.ts';
+import { loadOnce } from '../../core/lib/single-flight.ts';
+import { openCertificate } from '../../core/gateway/listen/certificates.ts';
+import type { Config } from '../../core/model/config.ts';
+import { createJsonLines } from '../../core/telemetry/json-lines.ts';
+import { Log } from '../../core/telemetry/log.ts';
+import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
-import { everything, openRevocation, readiness } from '../revocation.ts';
+import { everything, openRevocation, readiness } from '../../capabilities/revocation/opened.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
 import { answerTo, type FromWorker, type Question, Questions, takeReply, type ToWorker } from './worker-messages.ts';
-import type { Batch } from '../../admin/console/messages.ts';
-import { stackOf } from '../../lib/wording.ts';
+import type { Batch } from '../../capabilities/console/messages.ts';
+import { stackOf } from '../../core/lib/wording.ts';
 
 /**
  * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
@@ -77,7 +77,7 @@ export async function startWorkers(
   const ledger = createProcessLedger();
   // Loaded only here: most gateways have no approvals.
   const approvals = loadOnce(async () => {
-    const { MemoryApprovals } = await import('../../store/memory-approvals.ts');
+    const { MemoryApprovals } = await import('../../capabilities/approvals/memory-approvals.ts');
     return new MemoryApprovals(Date.now);
   });
   function tellAll(message: ToWorker): void {

@@ -1,18 +1,18 @@
 /** @module What the primary process and its workers say to each other, and how a worker asks it. */
 
-import type { Snapshot } from '../../config/files.ts';
-import type { Certificates } from '../../lib/certificate-files.ts';
-import type { Batch } from '../../admin/console/messages.ts';
-import type { ConsoleQuestion } from '../../admin/console/process-source.ts';
-import { type ApprovalBook, bookOf, stepOf } from '../../model/approval-book.ts';
-import { Denial } from '../../model/denial.ts';
-import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../model/ledger.ts';
-import type { Sighting } from '../../model/lock.ts';
-import type { RevocationAnswer, RevocationQuestion, RevocationReceiver } from '../../model/revocation.ts';
-import type { MemoryApprovals } from '../../store/memory-approvals.ts';
-import type { MemoryLedger } from '../../store/memory-ledger.ts';
+import type { Snapshot } from '../../core/config/files.ts';
+import type { Certificates } from '../../core/lib/certificate-files.ts';
+import type { Batch } from '../../capabilities/console/messages.ts';
+import type { ConsoleQuestion } from '../../capabilities/console/process-source.ts';
+import { type ApprovalBook, bookOf, stepOf } from '../../core/model/approval-book.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../core/model/ledger.ts';
+import type { Sighting } from '../../capabilities/lock/definitions.ts';
+import type { RevocationAnswer, RevocationQuestion, RevocationReceiver } from '../../core/model/revocation.ts';
+import type { MemoryApprovals } from '../../capabilities/approvals/memory-approvals.ts';
+import type { MemoryLedger } from '../../capabilities/history/memory-ledger.ts';
 import type { Fixed } from '../reload.ts';
-import type { RevocationMessage } from '../revocation.ts';
+import type { RevocationMessage } from '../../capabilities/revocation/opened.ts';
 import type { StartMessage } from '../start.ts';
 
 /** A message of the primary process to a worker. */

@@ -1,10 +1,10 @@
-import { loadSnapshot } from '../../config/load.ts';
-import { problemsOf } from '../../config/problems.ts';
-import { receivedCertificate, type ReceivedCertificate } from '../../pipeline/listen/certificates.ts';
-import { RevocationIndex } from '../../store/revocation-index.ts';
-import { reportAsWorker } from '../../telemetry/metrics.ts';
+import { loadSnapshot } from '../config/load.ts';
+import { problemsOf } from '../../core/config/problems.ts';
+import { receivedCertificate, type ReceivedCertificate } from '../../core/gateway/listen/certificates.ts';
+import { RevocationIndex } from '../../capabilities/revocation/revocation-index.ts';
+import { reportAsWorker } from '../../core/telemetry/metrics.ts';
 import { asAtStart } from '../reload.ts';
-import { learn } from '../revocation.ts';
+import { learn } from '../../capabilities/revocation/opened.ts';
 import { listenFault, obeyParent, type Serving, type StartOptions, startServing } from '../start.ts';
 import {
   createAskingApprovals,

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { examineDecisionPoints } from '../../../src/capabilities/decision-points/doctor.ts';
-import { loaded } from '../../config/folder.ts';
+import { loaded } from '../../serve/config/folder.ts';
 import { json, noMetadata, startPdp } from '../../support/decision-point.ts';
-import { linesOf } from '../../cli/doctor/found.ts';
+import { linesOf } from '../../commands/doctor/found.ts';
 
 /** The findings on a decision point, whose URL is `URL` in them. */
 async function examined(

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { orReason } from '../../support/denial.ts';
-import type { Grant } from '../../../src/model/grant.ts';
-import { knownRequests, mcpMethod } from '../../../src/model/mcp.ts';
-import type { Route } from '../../../src/model/route.ts';
+import type { Grant } from '../../../src/core/model/grant.ts';
+import { knownRequests, mcpMethod } from '../../../src/core/model/mcp.ts';
+import type { Route } from '../../../src/core/model/route.ts';
 import { createDescribe } from '../../../src/capabilities/decision-points/question.ts';
 
 const route = { name: 'tools', path: '/mcp', upstream: { identity: new Map() } } as unknown as Route;

@@ -3,24 +3,24 @@
  *
  * Elsewhere: Node reads header sections (limited to 16 KiB); event streams are read in pieces
  * (`test/mcp/body-filter.test.ts`); a draft of the console is tried in a process of its own, with a time limit
- * (`src/admin/console/draft-process.ts`); a decision on an approval has at most 1 KiB; and there is no reader of the
+ * (`src/capabilities/console/draft-process.ts`); a decision on an approval has at most 1 KiB; and there is no reader of the
  * PROXY protocol or of `Forwarded`.
  *
  * @module
  */
-import { canonicalTarget, createRouter } from '../../../src/pipeline/route/router.ts';
-import { readProof } from '../../../src/pipeline/authenticate/dpop-proof.ts';
-import { claimedIssuer } from '../../../src/pipeline/authenticate/jwt.ts';
-import { confirmationOf, requireAccessToken, scopesOf } from '../../../src/pipeline/authenticate/principal.ts';
-import { namedTokens } from '../../../src/serve/revocation/subjects.ts';
+import { canonicalTarget, createRouter } from '../../../src/core/gateway/route/router.ts';
+import { readProof } from '../../../src/capabilities/possession/dpop-proof.ts';
+import { claimedIssuer } from '../../../src/tokens/jwt.ts';
+import { confirmationOf, requireAccessToken, scopesOf } from '../../../src/tokens/principal.ts';
+import { namedTokens } from '../../../src/capabilities/revocation/subjects.ts';
 import { decodedValue, type MessageHeaders } from '../../../src/mcp/agreement.ts';
 import { filteredMessage } from '../../../src/mcp/lists.ts';
 import { readMessage } from '../../../src/mcp/message.ts';
-import { compileListing } from '../../../src/policy/listing.ts';
-import { hasDuplicateMembers } from '../../../src/lib/json/scanner.ts';
-import { readTraceContext } from '../../../src/lib/http/trace-context.ts';
-import { cookiesNamed, hopsBefore, nominatedBy, withoutCookies } from '../../../src/lib/http/header-fields.ts';
-import { createIsWithin } from '../../../src/lib/ip-address.ts';
+import { compileListing } from '../../../src/core/policy/listing.ts';
+import { hasDuplicateMembers } from '../../../src/core/lib/json/scanner.ts';
+import { readTraceContext } from '../../../src/core/lib/http/trace-context.ts';
+import { cookiesNamed, hopsBefore, nominatedBy, withoutCookies } from '../../../src/core/lib/http/header-fields.ts';
+import { createIsWithin } from '../../../src/core/lib/ip-address.ts';
 import { anyPattern } from '../../../src/front-door/url-pattern.ts';
 
 const KiB = 1024;

@@ -1,4 +1,4 @@
-import { revisions } from '../../../src/model/mcp.ts';
+import { revisions } from '../../../src/core/model/mcp.ts';
 
 /** The words of a text. */
 export function listed(text: string): readonly string[] {

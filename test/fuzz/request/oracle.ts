@@ -1,4 +1,4 @@
-import { refusals, type Reason } from '../../../src/model/reasons.ts';
+import { refusals, type Reason } from '../../../src/core/model/reasons.ts';
 import type { Answer } from './clients.ts';
 import type { PythonMessage, PythonReading } from './python.ts';
 import type { Recorded } from './recorder.ts';

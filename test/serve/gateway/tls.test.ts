@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { certificateThumbprint } from '../../../src/lib/digest.ts';
+import { certificateThumbprint } from '../../../src/core/lib/digest.ts';
 import { certificate, pem, statusFor, tlsLine, x509 } from '../../support/certificates.ts';
 import { exchangeRaw } from '../../support/raw.ts';
 import { sample } from '../../support/gateway.ts';
@@ -23,7 +23,7 @@ async function bound({ url, token }: RoutesWorld, name: string | undefined, head
 const asHeader = { 'client-cert': `:${x509('client').raw.toString('base64')}:` };
 
 describe('a token that is bound to a certificate', () => {
-  // test/pipeline/listen/tls.test.ts has the table of certificates that count.
+  // test/core/gateway/listen/tls.test.ts has the table of certificates that count.
   test.each([
     ['certificates', ', client_ca: any', 200],
     ['none', '', 401],

@@ -14,7 +14,7 @@ import { granted } from '../../worlds/exchange.ts';
 import { sendJson } from '../../support/upstream.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 
-// test/telemetry/tracer.test.ts has the table of what is recorded, test/mcp/message.test.ts that of traces in messages.
+// test/capabilities/traces/tracer.test.ts has the table of what is recorded, test/mcp/message.test.ts that of traces in messages.
 
 /** The span id that the clients of these tests send. */
 const clientSpan = '00f067aa0ba902b7';

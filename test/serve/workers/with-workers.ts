@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
-import { inFolder, type Situation } from '../../config/folder.ts';
+import { inFolder, type Situation } from '../config/folder.ts';
 import { sallyport, type Sallyport } from '../process.ts';
 
 export const patience = { timeout: 60_000 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { createMemoryLedger } from '../../../src/store/memory-ledger.ts';
-import type { Ledger, Reservation } from '../../../src/model/ledger.ts';
+import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
+import type { Ledger, Reservation } from '../../../src/core/model/ledger.ts';
 import {
   answerTo,
   createAskingLedger,

@@ -9,7 +9,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
-import { inFolder } from '../../config/folder.ts';
+import { inFolder } from '../config/folder.ts';
 import { freePort } from '../../support/ports.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { lockOf, startLockedWorld } from '../../worlds/locked.ts';
@@ -203,7 +203,7 @@ describe('serve --workers', { timeout: 300_000, shuffle: false }, () => {
     expect(workers.gateway.stdout() + workers.gateway.stderr()).not.toContain('Kx7');
   });
 
-  // test/store/approvals.test.ts has parallel calls of workers for one approval.
+  // test/capabilities/approvals/stored-approvals.test.ts has parallel calls of workers for one approval.
   test('R-331: operators see each request of several workers once, and decide once', async () => {
     expect(await call('send')).toBe(403);
     const { approvals } = (await (await admin('/approvals')).json()) as { approvals: { id: string }[] };

@@ -1,0 +1,151 @@
+import type { AllCondition } from '../../core/policy/conditions/groups.ts';
+import type { Rules } from '../../core/policy/decide.ts';
+import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { ArgumentCondition } from '../../core/policy/argument.ts';
+import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import { planFor } from '../../core/policy/plan.ts';
+import type { ExampleCall, PossibleCall } from './calls.ts';
+import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
+import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
+import { and, type Budget, type Formula, holds, not, search, simplest } from './formula.ts';
+import { type Given, type Setting, Space } from './space.ts';
+import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+
+/** A call of a caller, as a test file writes it. */
+export interface Example {
+  readonly given: Given;
+  readonly when: ExampleCall;
+}
+
+/** The result of a search: found, proved not to exist, or neither. */
+type Answer =
+  | {
+      readonly outcome: 'found';
+      readonly example: Example;
+      /** For each policy the first rule over time that refuses the example; undefined: all are met. */
+      readonly refusing: readonly (HistoryRule | undefined)[];
+    }
+  | { readonly outcome: 'none' }
+  /** Each part that could not be decided, with the reason. */
+  | { readonly outcome: 'undecided'; readonly why: readonly string[] };
+
+/** Which callers and which arguments are looked at; default: all of them. */
+export interface Described {
+  readonly callers?: AllCondition;
+  readonly arguments?: readonly ArgumentCondition[];
+  /** Only calls with an approval, or without one; default: both. */
+  readonly approval?: GivenApproval | undefined;
+  /** Whether rules over time may refuse a call, as earlier calls make them; default: they are always met. */
+  readonly isAfterCalls?: true;
+}
+
+/** The decisions of some policies on all calls of one kind, by all callers. */
+export interface Examination {
+  /** For each policy all that it can decide. */
+  readonly decisions: readonly (readonly PossibleDecision[])[];
+  /** For each policy what earlier calls may make of its rules over time. */
+  readonly histories: readonly Histories[];
+  /** Finds an example for which a statement on them holds. */
+  readonly find: (goal: Formula) => Answer;
+}
+
+/**
+ * Examines what policies decide on calls of one kind.
+ *
+ * @param budget What all searches may do together.
+ * @throws {Undecidable} for conditions that cannot be put into classes of values.
+ */
+export function examine(
+  { when, kinds }: PossibleCall,
+  policies: readonly Rules[],
+  described: Described,
+  setting: Setting,
+  budget: Budget,
+): Examination {
+  const plans = policies.map((rules, index) => planFor(rules, kindAt(kinds, index)));
+  const steps = plans.flatMap((plan) => plan.steps);
+  const countings = steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
+  const approvals = plans.flatMap((plan) => plan.approvals);
+  const conditions = [
+    ...plans.flatMap((plan) => plan.conditions),
+    ...(described.callers === undefined ? [] : [described.callers]),
+    ...countings.flatMap(({ owner }) => owner),
+    ...approvals.map(({ condition }) => condition),
+  ];
+  const inArguments = [
+    ...steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
+    ...(described.arguments ?? []),
+    ...countings.flatMap(({ countable }) => countable),
+    ...countings.flatMap(({ comparable }) => comparable),
+    ...approvals.flatMap((approval) => approval.arguments),
+  ];
+  const space = new Space(conditions, inArguments, setting);
+  const histories = plans.map((plan) =>
+    described.isAfterCalls === true ? historiesOf(plan.rulesOverTime, space) : noHistories,
+  );
+  const place = steps.find(({ entry }) => entry !== undefined)?.entry?.rule ?? 'policy';
+  const within = and([
+    space.constraint,
+    ...histories.map(({ constraint }) => constraint),
+    described.callers === undefined ? true : verdictsOn(described.callers, space).met,
+    ...(described.arguments ?? []).map((each) => space.metBy(each)),
+    described.approval === undefined || approvalIs(described.approval, space),
+  ]);
+  return {
+    histories,
+    decisions: plans.map((plan, index) => decisionsOn(plan, space, histories[index] ?? noHistories)),
+    find(goal) {
+      const wanted = and([goal, within]);
+      try {
+        const real = when && search(wanted, space.variables.real, budget);
+        if (when !== undefined && real !== undefined) {
+          const classes = minimized(wanted, simplest(real));
+          const found = space.described(classes);
+          const hasArguments = Object.keys(found.arguments).length > 0;
+          return {
+            outcome: 'found',
+            example: { given: found.given, when: { ...when, ...(hasArguments && { arguments: found.arguments }) } },
+            refusing: histories.map(({ refusing }) => refusing(classes)),
+          };
+        }
+        const assumed = search(wanted, space.variables.all, budget);
+        if (assumed === undefined) return { outcome: 'none' };
+        const why = space.assumptions(simplest(assumed));
+        return {
+          outcome: 'undecided',
+          why: why.length > 0 ? why : [`${place}: no name that it decides is known`],
+        };
+      } catch (error) {
+        if (!(error instanceof Undecidable)) throw error;
+        return { outcome: 'undecided', why: [`${place}: ${error.message}`] };
+      }
+    },
+  };
+}
+
+function approvalIs(given: GivenApproval, { hasApproval }: Space): Formula {
+  return given === 'approved' ? hasApproval : not(hasApproval);
+}
+
+function kindAt(kinds: PossibleCall['kinds'], index: number): PossibleCall['kinds'][number] {
+  const kind = kinds[index];
+  if (kind === undefined) throw new TypeError(`no policy ${index}`);
+  return kind;
+}
+
+/** Classes for which a statement holds, and none of which can be exchanged for a simpler one. */
+function minimized(goal: Formula, from: readonly number[]): readonly number[] {
+  const classes = [...from];
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const [index, chosen] of classes.entries()) {
+      for (let simpler = 0; simpler < chosen; simpler += 1) {
+        if (!holds(goal, classes.with(index, simpler))) continue;
+        classes[index] = simpler;
+        changed = true;
+        break;
+      }
+    }
+  }
+  return classes;
+}

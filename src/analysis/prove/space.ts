@@ -1,0 +1,260 @@
+import { keysOf } from '../../core/lib/json/pointer.ts';
+import type { EarlierCall } from '../../core/model/history.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import {
+  type ClaimRead,
+  type Condition,
+  type LeafCondition,
+  leavesOf,
+} from '../../core/policy/conditions/condition.ts';
+import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { ArgumentCondition } from '../../core/policy/argument.ts';
+import { describeValue } from '../../core/lib/json/describe-value.ts';
+import type { Predicate } from '../../core/policy/predicate.ts';
+import { leavesOf as leavesIn } from './candidates.ts';
+import { and, atom, classSet, type Formula, implies, not, type Variable, Variables } from './formula.ts';
+import {
+  createObject,
+  isUnwritten,
+  type JsonObject,
+  type MemberPlace,
+  membersOf,
+  placeAt,
+  predicateAt,
+  withoutVariants,
+} from './json-object.ts';
+
+/** A caller as a test file describes it. */
+export interface Given {
+  readonly scope?: string;
+  readonly claims?: Readonly<Record<string, unknown>>;
+  readonly lifetime?: string;
+  readonly history?: readonly EarlierCall[];
+  /** Default: `none`. */
+  readonly approval?: GivenApproval;
+}
+
+/** The settings of a configuration that concern callers. */
+export interface Setting {
+  /** Each broader scope with all that it implies. */
+  readonly hierarchy: ReadonlyMap<string, readonly string[]>;
+  /** The principal of a described caller, as `sallyport test` makes it for an example. */
+  readonly callerOf: (given: Given) => Principal;
+}
+
+interface PlaceCheck {
+  readonly rule: string;
+  readonly place: MemberPlace;
+  readonly predicates: readonly Predicate[];
+}
+
+function readAt(place: MemberPlace, { rule, predicates }: Omit<PlaceCheck, 'place'>): PlaceCheck {
+  return { rule, place, predicates };
+}
+
+/** All callers and all arguments, as far as some conditions can tell them apart. */
+export class Space {
+  readonly variables = new Variables();
+  /** Holds for callers and arguments that exist. */
+  readonly constraint: Formula;
+  readonly #setting: Setting;
+  readonly #scopes: ReadonlyMap<string, Variable>;
+  readonly #claims: JsonObject;
+  readonly #arguments: JsonObject;
+  readonly #lifetimes: readonly (string | undefined)[];
+  readonly #lifetime: Variable;
+  /** Without an approval, and with one. */
+  readonly #approval: Variable;
+  readonly #checks: readonly PlaceCheck[];
+
+  constructor(conditions: readonly Condition[], inArguments: readonly ArgumentCondition[], setting: Setting) {
+    this.#setting = setting;
+    const leaves = conditions.flatMap(leavesOf);
+    this.#lifetimes = toldApart(
+      leaves.filter(({ reads }) => reads.lifetimes.length > 0),
+      setting,
+    );
+    this.#lifetime = this.variables.add(this.#lifetimes.length);
+    this.#approval = this.variables.add(2);
+    const scopes = leaves.flatMap(({ reads }) => reads.scopes);
+    this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
+    const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
+    this.#claims = createObject(
+      claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates })),
+      this.variables,
+      setting.callerOf({}).claims,
+    );
+    this.#arguments = createObject(
+      inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates })),
+      this.variables,
+    );
+    this.#checks = [
+      ...claims.map((claim) => readAt(placeAt(this.#claims.places, claimPath(claim)), claim)),
+      ...inArguments.map((each) => readAt(placeAt(this.#arguments.places, keysOf(each.pointer) ?? []), each)),
+    ];
+    const { constraint, places } = this.#arguments;
+    this.constraint = and([
+      constraint,
+      withoutVariants(places),
+      this.#claims.constraint,
+      this.#hierarchy(),
+      this.#registered(),
+    ]);
+  }
+
+  /** The statement that a condition is met. */
+  met(leaf: LeafCondition): Formula {
+    const { scopes, claims, lifetimes } = leaf.reads;
+    return and([
+      ...scopes.map((scope) => this.holds(scope)),
+      ...claims.flatMap((claim) => {
+        const place = placeAt(this.#claims.places, claimPath(claim));
+        return claim.predicates.map((predicate) => predicateAt(place, predicate));
+      }),
+      ...lifetimes.map(() =>
+        atom(
+          this.#lifetime,
+          classSet(this.#lifetimes, (lifetime) => isMet(leaf, lifetime, this.#setting)),
+        ),
+      ),
+    ]);
+  }
+
+  /** The statement that a condition on an argument is met. */
+  metBy({ pointer, predicates }: ArgumentCondition): Formula {
+    const place = placeAt(this.#arguments.places, keysOf(pointer) ?? []);
+    return and(predicates.map((each) => predicateAt(place, each)));
+  }
+
+  /** The statement that the call has an approval. */
+  get hasApproval(): Formula {
+    return atom(this.#approval, 2n);
+  }
+
+  /** The caller and the arguments, where each variable has one class. */
+  described(classes: readonly number[]): { readonly given: Given; readonly arguments: Record<string, unknown> } {
+    const held = [...this.#scopes].filter(([, { index }]) => classes[index] === 1).map(([scope]) => scope);
+    const granted = this.#withoutImplied(held);
+    const claims = membersOf(this.#claims.places, classes);
+    const lifetime = this.#lifetimes[classes[this.#lifetime.index] ?? 0];
+    const given = {
+      ...(granted.length > 0 && { scope: granted.join(' ') }),
+      ...(Object.keys(claims).length > 0 && { claims }),
+      ...(lifetime !== undefined && { lifetime }),
+      ...(classes[this.#approval.index] === 1 && { approval: 'approved' as const }),
+    };
+    return { given, arguments: membersOf(this.#arguments.places, classes) };
+  }
+
+  /** What was assumed of patterns that no automaton decides, where each variable has one class: rule and reason. */
+  assumptions(classes: readonly number[]): readonly string[] {
+    return this.#checks.flatMap(({ rule, place, predicates }) => {
+      const assumed = place.classes[classes[place.variable.index] ?? 0]?.assumed;
+      const patterns = predicates
+        .flatMap(leavesIn)
+        .map(({ operand }) => (operand.kind === 'pattern' ? operand.source : ''));
+      return patterns.flatMap((source) =>
+        assumed?.has(source) === true ? [`${rule}: ${describeValue(source)}: ${place.undecided.get(source)}`] : [],
+      );
+    });
+  }
+
+  /** When the caller's token has a scope. */
+  holds(scope: string): Formula {
+    const variable = this.#scopes.get(scope);
+    if (variable === undefined) throw new TypeError(`no scope ${scope}`);
+    return atom(variable, 2n);
+  }
+
+  /** A token with a broader scope has all narrower ones. */
+  #hierarchy(): Formula {
+    return and(
+      [...this.#scopes.keys()].flatMap((broader) =>
+        (this.#setting.hierarchy.get(broader) ?? [])
+          .filter((narrower) => this.#scopes.has(narrower))
+          .map((narrower) => implies(this.holds(broader), this.holds(narrower))),
+      ),
+    );
+  }
+
+  /** Scopes and dates of a token are among its claims, unless the claims say something else. */
+  #registered(): Formula {
+    const { callerOf } = this.#setting;
+    const isGranted = [...this.#scopes.keys()].map((scope) => this.holds(scope));
+    const hasLifetime = atom(this.#lifetime, this.#lifetime.all & ~1n);
+    const byScope = callerOf({ scope: 'x' }).claims;
+    const byLifetime = callerOf({ lifetime: '1s' }).claims;
+    const always = callerOf({}).claims;
+    return and(
+      this.#claims.places.map((place) => {
+        if (Object.hasOwn(always, place.key)) return true;
+        if (Object.hasOwn(byScope, place.key))
+          return and(isGranted.map((each) => implies(each, not(isUnwritten(place)))));
+        return Object.hasOwn(byLifetime, place.key) ? implies(hasLifetime, not(isUnwritten(place))) : true;
+      }),
+    );
+  }
+
+  /** The fewest scopes that a token needs in order to have all of some. */
+  #withoutImplied(held: readonly string[]): readonly string[] {
+    const { hierarchy } = this.#setting;
+    return held.reduce((granted, scope) => {
+      const others = granted.filter((each) => each !== scope);
+      return others.some((each) => hierarchy.get(each)?.includes(scope)) ? others : granted;
+    }, held);
+  }
+}
+
+function claimPath({ name }: Pick<ClaimRead, 'name'>): readonly string[] {
+  return name.startsWith('/') ? (keysOf(name) ?? []) : [name];
+}
+
+/** The first of all lifetimes that conditions cannot tell apart. The first: none. */
+function toldApart(conditions: readonly LeafCondition[], setting: Setting): readonly (string | undefined)[] {
+  const first = new Map<string, string | undefined>();
+  for (const lifetime of representativeLifetimes(conditions.flatMap(({ reads }) => reads.lifetimes))) {
+    const key = `${lifetime === undefined} ${conditions.map((each) => isMet(each, lifetime, setting)).join(' ')}`;
+    if (!first.has(key)) first.set(key, lifetime);
+  }
+  return [...first.values()];
+}
+
+function isMet({ judge }: LeafCondition, lifetime: string | undefined, { callerOf }: Setting): boolean {
+  return judge(callerOf(lifetime === undefined ? {} : { lifetime })) === 'met';
+}
+
+/** The units of a duration, longest first. */
+const units = [
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+  ['ms', 1],
+] as const;
+const MAX_COUNT = 999_999_999;
+
+/**
+ * Lifetimes on both sides of some bounds, in seconds, simplest first. A duration has at most nine digits, so that
+ * those next to a bound may be farther away than a millisecond. Undefined: the token says neither `exp` nor `iat`.
+ */
+export function representativeLifetimes(bounds: readonly number[]): readonly (string | undefined)[] {
+  const atBounds = bounds.flatMap((seconds) => written(seconds * 1000));
+  const above = bounds.flatMap((seconds) => units.toReversed().flatMap(([, ms]) => after(seconds * 1000, ms)));
+  const below = bounds.flatMap((seconds) => written(seconds * 1000 - 1));
+  return [...new Set([undefined, ...atBounds, ...above.toSorted(simplestFirst), ...below])];
+}
+
+function after(ms: number, unit: number): readonly string[] {
+  return written((Math.floor(ms / unit) + 1) * unit);
+}
+
+/** A time as a duration, if there is one. Up to a quarter of an hour it is in seconds, as most policies write it. */
+function written(ms: number): readonly string[] {
+  if (ms <= 0) return [];
+  if (ms % 1000 === 0 && ms <= 900_000) return [`${ms / 1000}s`];
+  const unit = units.find(([, size]) => ms % size === 0 && ms / size <= MAX_COUNT);
+  return unit === undefined ? [] : [`${ms / unit[1]}${unit[0]}`];
+}
+
+function simplestFirst(one: string, other: string): number {
+  return one.length - other.length;
+}

@@ -1,0 +1,117 @@
+import { pointerKey } from '../../core/lib/json/pointer.ts';
+import { type DecisionRecord, MAX_PATH, members } from '../../core/model/decision.ts';
+import { MalformedMember } from '../../core/model/logged-members.ts';
+import { mcpMethod } from '../../core/model/mcp.ts';
+import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../../core/model/policy.ts';
+import { isPolicyReason } from '../../core/model/reasons.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { Route } from '../../core/model/route.ts';
+import { withGatewayClaims } from '../../core/model/gateway-claims.ts';
+import { principalWith } from './described-caller.ts';
+
+/** More than the longest logged claim can nest. What reads a record may recurse. */
+const MAX_DEPTH = 300;
+
+/**
+ * The decision that a line of the decision log records; undefined for any other line, and for one with members of other
+ * types than the gateway writes: another program may write a log too.
+ */
+export function recordedDecision(entry: Readonly<Record<string, unknown>>): DecisionRecord | undefined {
+  if (entry['msg'] !== 'decision' || isDeeper(entry, MAX_DEPTH)) return undefined;
+  try {
+    const values = Object.entries(members).map(([name, row]) => {
+      const logged = 'wire' in row ? entry[row.wire.name] : undefined;
+      return [name, row.read(logged)] as const;
+    });
+    return Object.fromEntries(values) as unknown as DecisionRecord;
+  } catch (error) {
+    if (error instanceof MalformedMember) return undefined;
+    throw error;
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
+}
+
+/** Whether a policy decided, rather than another stage. */
+export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord): boolean {
+  if (issuer === undefined) return false;
+  // A decision point asks for another sign-in too: it has no rule.
+  if (!allow && reason === 'authentication.insufficient' && rule === undefined) return false;
+  return allow || (reason !== undefined && isPolicyReason(reason));
+}
+
+/** The caller of a logged decision, with the claims that the policy read, and those that the gateway added. */
+export function recordedPrincipal(
+  { subject, clientId, issuer, scope, input, at }: DecisionRecord,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+): Principal {
+  const principal = principalWith(
+    {
+      issuer: issuer ?? '',
+      subject,
+      clientId,
+      scope: (scope ?? '').split(' ').filter((each) => each !== ''),
+      claims: recordedClaims({ input }),
+      lifetimeSeconds: input.lifetime,
+    },
+    hierarchy,
+  );
+  return withGatewayClaims(principal, () => at);
+}
+
+/** The claims of a logged decision that the policy read. */
+export function recordedClaims({ input }: Pick<DecisionRecord, 'input'>): Record<string, unknown> {
+  return nested(input.claims ?? {});
+}
+
+/** The attempt of a logged decision; arguments are not logged. */
+export function recordedAttempt(
+  { method, tool, input, path }: DecisionRecord,
+  route: Pick<Route, 'protocol'>,
+): Attempt {
+  if (route.protocol === 'http') {
+    // A path may be left out of the log, or cut.
+    return path === undefined || path.length >= MAX_PATH
+      ? { kind: 'http' }
+      : { kind: 'http', request: `${method} ${path}` };
+  }
+  const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
+  // A GET and a DELETE carry no message.
+  const message = method === 'GET' || method === 'DELETE' ? undefined : method;
+  return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments };
+}
+
+/** Whether a policy that lists requests cannot decide a recorded attempt again: its path is not known. */
+export function lacksPath(policy: Policy | undefined, attempt: Attempt): boolean {
+  return policy?.listsRequests === true && attempt.kind === 'http' && attempt.request === undefined;
+}
+
+/** Logged claims, which are named by name or JSON Pointer (RFC 6901), as the nested object of a token. */
+function nested(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const root = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(claims)) {
+    const steps = name.startsWith('/') ? name.slice(1).split('/').map(pointerKey) : [name];
+    place(root, steps, value);
+  }
+  return plain(root);
+}
+
+function place(parent: Map<string, unknown>, [step = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    if (!(parent.get(step) instanceof Map)) parent.set(step, value);
+    return;
+  }
+  const known = parent.get(step);
+  const inner = known instanceof Map ? (known as Map<string, unknown>) : new Map<string, unknown>();
+  parent.set(step, inner);
+  place(inner, rest, value);
+}
+
+function plain(map: ReadonlyMap<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    [...map].map(([key, value]) => [key, value instanceof Map ? plain(value as Map<string, unknown>) : value]),
+  );
+}

@@ -1,0 +1,256 @@
+/**
+ * Approvals as a route of the gateway: the API for approvers, and the stage of other routes. Their code is loaded at
+ * its first use: most gateways have none.
+ *
+ * @module
+ */
+
+import { loadOnce } from '../../core/lib/single-flight.ts';
+import { createQuota } from '../../core/lib/fair-share.ts';
+import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from '../../core/model/approval-book.ts';
+import type { ApprovalSettings, Config } from '../../core/model/config.ts';
+import type { Call } from '../../core/model/call.ts';
+import { Denial } from '../../core/model/denial.ts';
+import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { readBody } from '../../core/gateway/listen/body.ts';
+import { answer } from '../../core/gateway/respond/answer.ts';
+import type { CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
+import type { WaitingApprovals } from '../console/messages.ts';
+import type { OperatorAnswer, OperatorApprovals } from '../console/process-source.ts';
+import type { Events } from '../../core/model/events.ts';
+import type { Gate } from '../../core/model/gate.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { Approvals } from './approvals.ts';
+import type { Notifier } from './notifier.ts';
+import type { Log } from '../../core/telemetry/log.ts';
+import type { LazyApprovals, ServedRoute } from '../../serve/gateway/route-stages.ts';
+import { messageOf } from '../../core/lib/wording.ts';
+
+/** Prepares the approvals of a configuration; undefined if it has none. */
+export function createApprovals(
+  { approvals, routes }: Pick<Config, 'approvals' | 'routes'>,
+  parts: { readonly book: ApprovalBook; readonly observer: ApprovalObserver; readonly clock: () => number },
+): LazyApprovals | undefined {
+  if (approvals === undefined) return undefined;
+  const { url } = approvals;
+  return loadOnce(async () => {
+    const { Approvals: Loaded } = await import('./approvals.ts');
+    return new Loaded({ ...parts, url, routes });
+  });
+}
+
+/** The gate of a route whose policy wants approvals. */
+export function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<Approvals['ask']>[3]): Gate {
+  const enter: Gate['enter'] = async (call, grant) => (await approvals()).ask(route, call, grant, parts);
+  if (route.protocol === 'mcp') return { enter };
+  // The body of an HTTP request, which no question shows, would be approved unseen.
+  const ofQuestions: Gate = {
+    enter(call, grant) {
+      const { principal, action, decision } = grant;
+      const needed = principal && decision.plan?.approval(principal, action.attempt);
+      if (needed === undefined || needed.isShadow) return enter(call, grant);
+      throw new Denial('approval.body', 'the question of a proxy does not show whether the request has a body');
+    },
+  };
+  return { enter, ofQuestions };
+}
+
+interface ApiParts {
+  readonly approvals: LazyApprovals;
+  readonly crossOrigin: CrossOrigin;
+  readonly frontDoor: Config['frontDoor'];
+}
+
+/** Creates the stages of the API from those of its route: the gateway itself answers. */
+export function createApprovalStages(
+  stages: ServedRoute,
+  { approvals, crossOrigin, frontDoor }: ApiParts,
+): ServedRoute {
+  const { route } = stages;
+  const room = createQuota(1024 * 1024);
+  const hasPage = route.authorizationServers.some(({ name }) => name === FRONT_DOOR);
+
+  /** Leads a person who follows the link to the page of the front door, or says how the call is decided without one. */
+  function leadsPerson(call: Call): boolean {
+    const isPage = call.request.headers.accept?.includes('text/html') === true;
+    if (call.fields.authorization !== undefined || !isPage || call.method !== 'GET') return false;
+    const id = call.path.slice(route.path.length + 1);
+    if (!/^[\w-]{0,64}$/.test(id)) return false;
+    if (!hasPage || frontDoor === undefined) {
+      void explainTo(call, id).catch(() => call.response.destroy());
+      return true;
+    }
+    if (id === '') return false;
+    answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
+    return true;
+  }
+
+  return {
+    ...stages,
+    preflight: (call) => stages.preflight(call) || leadsPerson(call),
+    async forward({ call, grant: { principal } }) {
+      const { answerApi, MAX_DECISION_BYTES } = await import('./api.ts');
+      if (principal === undefined) throw new TypeError('approvals: no principal');
+      const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
+      const found = await answerApi(await approvals(), route.path, { call, person: principal, body: String(body) });
+      const type = found.status === 200 ? 'application/json' : 'application/problem+json';
+      const headers = { ...crossOrigin.headers(call), 'Content-Type': type, 'Cache-Control': 'no-store' };
+      answer(call, found.status, headers, JSON.stringify(found.body));
+    },
+    forwardAuthStages: {
+      ...stages.forwardAuthStages,
+      allow() {
+        throw new Denial('route.unknown', 'no proxy asks about the API for approvers');
+      },
+    },
+  };
+}
+
+/** The same for every id: a stranger learns nothing of a request. */
+async function explainTo(call: Call, id: string): Promise<void> {
+  const { howDecidedPage } = await import('../../front-door/approval-page.ts');
+  const { document, pageHeaders } = await import('../../front-door/page.ts');
+  const page = howDecidedPage(id);
+  answer(call, 200, pageHeaders(page), document(page));
+}
+
+const MAX_SHOWN = 20;
+const SWEEP_MS = 1_000;
+
+type ApiViews = Pick<typeof import('./api.ts'), 'approvalView' | 'shownView' | 'viewFor'>;
+type Loaded = Awaited<ReturnType<LazyApprovals>>;
+type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
+
+/** The events of approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
+export class ApprovalEvents implements ApprovalObserver {
+  readonly #log: Pick<Log, 'event'>;
+  readonly #metrics: ApprovalMetrics;
+  #approvals: LazyApprovals | undefined;
+  #settings: ApprovalSettings | undefined;
+  #notifier: Promise<Notifier> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isSweeping = false;
+
+  constructor(log: Pick<Log, 'event'>, metrics: ApprovalMetrics) {
+    this.#log = log;
+    this.#metrics = metrics;
+  }
+
+  event(...[event, approval, by]: Parameters<ApprovalObserver['event']>): void {
+    const { id, call, caller } = approval;
+    this.#metrics.approval(call.route, event);
+    this.#log.event('info', 'approval', {
+      event,
+      approval: id,
+      route: call.route,
+      subject: caller.subject,
+      client_id: caller.client,
+      by,
+    });
+    if (this.#settings?.notify !== undefined) void this.#notify(this.#settings, event, approval);
+  }
+
+  waiting(route: string, count: number): void {
+    this.#metrics.approvalsWaiting(route, count);
+  }
+
+  use(settings: ApprovalSettings | undefined, approvals: LazyApprovals | undefined): void {
+    if (
+      settings?.notify?.url !== this.#settings?.notify?.url ||
+      settings?.notify?.secret !== this.#settings?.notify?.secret
+    )
+      this.#closeNotifier();
+    this.#settings = settings;
+    this.#approvals = approvals;
+    clearInterval(this.#timer);
+    this.#timer = approvals && setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** What the operator sees and decides; undefined: no approvals are configured. */
+  operator(): OperatorApprovals | undefined {
+    const approvals = this.#approvals;
+    if (approvals === undefined) return undefined;
+    const answer = async (act: (views: ApiViews, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
+      const { approvalView, shownView, viewFor, isDecisionRefused } = await import('./api.ts');
+      try {
+        return {
+          status: 200,
+          body: JSON.stringify(await act({ approvalView, shownView, viewFor }, await approvals())),
+        };
+      } catch (error) {
+        if (isDecisionRefused(error)) return { status: error.status, body: error.message };
+        return { status: 503, body: messageOf(error) };
+      }
+    };
+    return {
+      list: () =>
+        answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
+      find: (id) => answer(async ({ viewFor }, loaded) => viewFor(loaded, id, 'operator')),
+      async waiting() {
+        try {
+          const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
+          return { count: all.length, oldest: all.slice(0, MAX_SHOWN).map(briefly) };
+        } catch (error) {
+          return { count: 0, oldest: [], problem: messageOf(error) };
+        }
+      },
+      decide: (id, decision) =>
+        answer(async ({ approvalView }, loaded) =>
+          approvalView((await loaded.decide(id, decision, 'operator')).approval),
+        ),
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#closeNotifier();
+  }
+
+  async #sweep(): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    try {
+      await (await this.#approvals?.())?.sweep();
+    } catch {
+      // The store does not answer; the log has that already.
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
+  async #notify(settings: ApprovalSettings, event: ApprovalEvent, approval: KeptApproval): Promise<void> {
+    const opening = (this.#notifier ??= this.#openNotifier(settings));
+    try {
+      (await opening).send(event, approval);
+    } catch (error) {
+      // The next event opens it again.
+      if (this.#notifier === opening) this.#notifier = undefined;
+      this.#lost(event, String(error));
+    }
+  }
+
+  async #openNotifier(settings: ApprovalSettings): Promise<Notifier> {
+    const { Notifier: Opened } = await import('./notifier.ts');
+    return new Opened(settings, (event, why) => this.#lost(event, why));
+  }
+
+  #lost(event: ApprovalEvent, why: string): void {
+    this.#metrics.approvalNotificationLost(event);
+    this.#log.event('warn', 'approval notification lost', { event, why });
+  }
+
+  #closeNotifier(): void {
+    this.#notifier?.then(
+      (notifier) => notifier.close(),
+      () => {},
+    );
+    this.#notifier = undefined;
+  }
+}
+
+/** A request without the arguments and the query of its call. */
+function briefly({ id, call, caller, createdAt, endsAt }: KeptApproval): WaitingApprovals['oldest'][number] {
+  const { route, method, name, path } = call;
+  const called = name ?? (path === undefined ? method : `${method} ${path.split('?', 1)[0]}`);
+  return { id, route, called, subject: caller.subject, client: caller.client, createdAt, endsAt };
+}

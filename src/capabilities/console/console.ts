@@ -1,0 +1,304 @@
+/**
+ * The requests of the console. The admin listener has checked the caller before. None of them changes any state.
+ *
+ * @module
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ratePoints, SLOT_MS } from '../../core/telemetry/rates.ts';
+import { AdminRefusal } from '../../serve/admin/access.ts';
+import { DraftProcess } from './draft-process.ts';
+import { detailOf } from './detail.ts';
+import type { OperatorRevocations } from '../../core/model/revocation.ts';
+import {
+  type AnswerAt,
+  type Batch,
+  DECISIONS,
+  DRAFT,
+  type DraftAnswer,
+  type DraftQuestion,
+  type DraftRequest,
+  endpoints,
+  filterIn,
+  type PolicyView,
+} from './messages.ts';
+import { type ConsoleSource, type InForce, statusOf } from './process-source.ts';
+import { boundedBytes } from '../../core/lib/http/bodies.ts';
+import { isObject } from '../../core/lib/json/own-member.ts';
+import { parsedJson } from '../../core/lib/json/parsed.ts';
+import { describedKinds } from '../../core/model/mcp.ts';
+import { join } from 'node:path';
+import { disk } from '../../core/config/files.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { DraftTask } from './draft.ts';
+
+/** Answers a request of an operator. */
+export type ConsoleRequest = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  /** Whether the caller is still an operator, for an answer that takes long. */
+  isAllowed: () => boolean,
+) => void | Promise<void>;
+
+/** The parts of the console. */
+export interface ConsoleParts {
+  readonly inForce: InForce;
+  readonly source: ConsoleSource;
+  /** How many processes serve. */
+  readonly workers: () => number;
+  /** Undefined without `revocation`. */
+  readonly revocations?: Pick<OperatorRevocations, 'state'> | undefined;
+}
+
+/** The requests of the console, by path. */
+export interface ConsoleRequests {
+  readonly gets: ReadonlyMap<string, ConsoleRequest>;
+  /** Those with a body, which only a page of the listener may send. */
+  readonly posts: ReadonlyMap<string, ConsoleRequest>;
+  readonly close: () => void;
+}
+
+/** The answers, by the names of their endpoints; undefined if there is none. */
+type Answers = {
+  readonly [Name in keyof typeof endpoints]: (query: URLSearchParams) => Promise<AnswerAt<Name> | undefined>;
+};
+
+/** Creates the answers to them. */
+export function consoleRequests({ inForce, source, workers, revocations }: ConsoleParts): ConsoleRequests {
+  const feed = new Feed(source.watch);
+  const policies = new Policies(inForce, source);
+  const answers: Answers = {
+    status: async () => statusOf(inForce, await source.ask('state', undefined), workers(), revocations?.state()),
+    policies: () => policies.list(),
+    past: (query) => source.ask('past', filterIn(query)),
+    async decision(query) {
+      const decision = await source.ask('find', query.get('id') ?? '');
+      return decision && detailOf(inForce, decision);
+    },
+    approvals: () => source.ask('waiting', undefined),
+    rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask('rates', undefined)) }),
+  };
+  const gets = new Map<string, ConsoleRequest>([[DECISIONS, watch]]);
+  for (const [name, { path }] of Object.entries(endpoints)) {
+    const answerTo = answers[name as keyof Answers];
+    gets.set(path, async (request, response) => {
+      const answer = await answerTo(queryOf(request));
+      if (answer === undefined) response.writeHead(404).end('This decision is no longer kept.\n');
+      else json(response, answer);
+    });
+  }
+
+  function watch({ method }: IncomingMessage, response: ServerResponse, isAllowed: () => boolean): void {
+    if (method === 'HEAD') response.end();
+    else if (!feed.isFull) feed.open(response, isAllowed);
+    else response.writeHead(503, { 'retry-after': '10' }).end('Too many pages watch.\n');
+  }
+
+  async function attempt(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const answer = await policies.attempt(await draftIn(request), () => !response.destroyed);
+    if (answer === undefined) response.writeHead(404).end('There is no such policy.\n');
+    else json(response, answer);
+  }
+
+  return { gets, posts: new Map([[DRAFT, attempt]]), close: () => policies.close() };
+}
+
+function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  const at = url.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : url.slice(at));
+}
+
+/** Answers with JSON. */
+export function json(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
+
+/** Reads the JSON of a body; undefined if it is none. @throws {AdminRefusal} 413. */
+export async function jsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+  // A destroyed request could not be answered.
+  const tooLong = (): Error =>
+    new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
+  return parsedJson((await boundedBytes(request, maxBytes, tooLong)).toString());
+}
+
+/** The limit on the body of a draft, in bytes. Policies are a few KiB. */
+const MAX_BYTES = 512 * 1024;
+
+async function draftIn(request: IncomingMessage): Promise<DraftRequest> {
+  const body = await jsonBody(request, MAX_BYTES);
+  if (!isObject(body)) throw new AdminRefusal(400, 'The body is not a JSON object.\n');
+  const { policy, text, route, question, isThorough } = body;
+  if (typeof policy !== 'string' || typeof text !== 'string') {
+    throw new AdminRefusal(400, 'A draft has the members "policy" and "text".\n');
+  }
+  return {
+    policy,
+    text,
+    route: typeof route === 'string' ? route : undefined,
+    question: isObject(question) ? questionIn(question) : undefined,
+    isThorough: isThorough === true,
+  };
+}
+
+function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion {
+  const textOf = (name: string): string => {
+    const value = question[name];
+    return typeof value === 'string' ? value : '';
+  };
+  return {
+    claims: textOf('claims'),
+    scope: textOf('scope'),
+    lifetime: textOf('lifetime'),
+    kind: [...describedKinds, 'method' as const].find((kind) => kind === question['kind']) ?? 'tool',
+    name: textOf('name'),
+    arguments: textOf('arguments'),
+    history: textOf('history'),
+  };
+}
+
+/** The policies in force, and drafts of them. Drafts are compiled and decided in another process, and forgotten. */
+class Policies {
+  readonly #inForce: InForce;
+  readonly #source: ConsoleSource;
+  readonly #drafts = new DraftProcess();
+
+  constructor(inForce: InForce, source: ConsoleSource) {
+    this.#inForce = inForce;
+    this.#source = source;
+  }
+
+  async list(): Promise<readonly PolicyView[]> {
+    const { config } = this.#inForce;
+    const views: PolicyView[] = [];
+    // One after the other: a process tries one at a time, and refuses when many wait.
+    for (const { name, rules } of config.policies.values()) {
+      const text = config.policyFolder.texts.get(`${name}.yaml`) ?? '';
+      const task = await this.#taskOf(config, { policy: name, text, isThorough: true });
+      const { tests, properties } = await this.#drafts.run(task);
+      views.push({
+        name,
+        file: `${config.policyFolder.label}/${name}.yaml`,
+        text,
+        rules: rules.length,
+        routes: routesWith(config, name).map((route) => ({ name: route.name, protocol: route.protocol })),
+        tests,
+        properties,
+      });
+    }
+    return views;
+  }
+
+  /** Tries a draft; undefined if there is no such policy. @throws {AdminRefusal} */
+  async attempt(request: DraftRequest, isWanted: () => boolean): Promise<DraftAnswer | undefined> {
+    const { config } = this.#inForce;
+    if (!config.policies.has(request.policy)) return undefined;
+    return this.#drafts.run(await this.#taskOf(config, request), isWanted);
+  }
+
+  close(): void {
+    this.#drafts.close();
+  }
+
+  async #taskOf(config: Config, { policy, text, route, question, isThorough }: DraftRequest): Promise<DraftTask> {
+    const tests = (await disk.text(join(config.policyFolder.path, `${policy}.test.yaml`))).text;
+    const found = config.routes.find(({ name }) => name === route) ?? routesWith(config, policy)[0];
+    return {
+      policy,
+      text,
+      inForce: config.policyFolder.texts.get(`${policy}.yaml`) ?? '',
+      tests,
+      scopeHierarchy: config.scopeHierarchy,
+      issuer: found?.authorizationServers[0]?.issuer ?? '',
+      route: found && { name: found.name, protocol: found.protocol },
+      question,
+      decisions: isThorough ? await this.#source.ask('distinct', policy) : undefined,
+    };
+  }
+}
+
+function routesWith({ routes }: Config, policy: string): Config['routes'] {
+  return routes.filter((route) => route.policy?.name === policy);
+}
+
+const MAX_WATCHERS = 50;
+/** The limit on bytes that wait for a slow page. Decisions beyond it are lost to the page, which gets their number. */
+const MAX_WAITING = 512 * 1024;
+/** How often the access of a page is checked. A page that read nothing for so long is closed. */
+const CHECK_MS = 10_000;
+
+interface Watcher {
+  readonly response: ServerResponse;
+  readonly isAllowed: () => boolean;
+  /** How many decisions were lost to it since the last event. */
+  lost: number;
+  /** Whether it had too much waiting at the last check. */
+  isStuck: boolean;
+}
+
+/** The stream of new decisions to the pages that watch, as server-sent events. Without a page, nothing runs. */
+class Feed {
+  readonly #watch: ConsoleSource['watch'];
+  readonly #watchers = new Set<Watcher>();
+  #stop: () => void = () => {};
+
+  constructor(watch: ConsoleSource['watch']) {
+    this.#watch = watch;
+  }
+
+  get isFull(): boolean {
+    return this.#watchers.size >= MAX_WATCHERS;
+  }
+
+  /**
+   * Begins to send.
+   *
+   * @param isAllowed Asked again while the stream is open: a session ends, and a token may be replaced.
+   */
+  open(response: ServerResponse, isAllowed: () => boolean): void {
+    const watcher: Watcher = { response, isAllowed, lost: 0, isStuck: false };
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' });
+    response.write('retry: 1000\n\n');
+    this.#watchers.add(watcher);
+    if (this.#watchers.size === 1) this.#begin();
+    response.once('close', () => {
+      this.#watchers.delete(watcher);
+      if (this.#watchers.size === 0) this.#stop();
+    });
+  }
+
+  #begin(): void {
+    const stopWatching = this.#watch((batch) => this.#send(batch));
+    const timer = setInterval(() => this.#check(), CHECK_MS);
+    this.#stop = () => {
+      stopWatching();
+      clearInterval(timer);
+    };
+  }
+
+  #send(batch: Batch): void {
+    const count = batch.rows.length + batch.leftOut;
+    const text = event('decisions', batch);
+    for (const watcher of this.#watchers) {
+      const { response, lost } = watcher;
+      if (response.writableLength > MAX_WAITING) watcher.lost += count;
+      else {
+        watcher.lost = 0;
+        response.write(lost === 0 ? text : event('lost', lost) + text);
+      }
+    }
+  }
+
+  #check(): void {
+    for (const watcher of this.#watchers) {
+      const { response } = watcher;
+      const isBehind = response.writableLength > MAX_WAITING;
+      if (!watcher.isAllowed() || (isBehind && watcher.isStuck)) response.destroy();
+      else if (!isBehind) response.write(':\n\n');
+      watcher.isStuck = isBehind;
+    }
+  }
+}
+
+function event(name: string, value: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(value)}\n\n`;
+}

@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../../core/lib/clock.ts';
+import { lengthPrefixed } from '../../core/lib/digest.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { CountLookup } from '../../core/model/events.ts';
+import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../core/model/grant.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { Route, TokenExchange } from '../../core/model/route.ts';
+import type { SharedAnswers } from '../../core/model/shared.ts';
+import { createOwnTokens, type OwnTokens } from './issued-token.ts';
+import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
+
+/** Provides the credential for a route's upstream. */
+export interface CredentialSource {
+  /** The `Authorization` value for the upstream; at once unless a server has to be asked. */
+  readonly credential: (
+    grant: CallerGrant,
+    token: PresentedToken | undefined,
+  ) => UpstreamCredential | Promise<UpstreamCredential>;
+  /** Called when the upstream answers 401 to a credential; undefined if the gateway cannot get another one. */
+  readonly onUnauthorized: ((grant: CallerGrant) => void) | undefined;
+}
+
+interface ConfigParts {
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+  readonly revalidate: ExchangeParts['revalidate'];
+}
+
+/** Creates the credential source of a route under a configuration. */
+export interface CredentialSources {
+  (route: Route, configParts: ConfigParts): CredentialSource;
+  /** Drops the exchanged credentials of these callers: what they were made from has changed. */
+  drop(isMeant: (caller: Principal) => boolean): void;
+}
+
+/** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
+export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
+  const memory = new ExchangeMemory(clock, answers);
+  const ownTokens = createOwnTokens(clock);
+
+  const sources = (route: Route, configParts: ConfigParts): CredentialSource => {
+    const { token: wanted } = route.upstream;
+    switch (wanted.kind) {
+      case 'none':
+        return { credential: () => undefined, onUnauthorized: undefined };
+      case 'phantom':
+        return {
+          credential: (grant, token) =>
+            foreignCredential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, requiredToken(token)),
+          onUnauthorized: undefined,
+        };
+      case 'forward':
+        return {
+          credential: (_grant, token) => credential(`Bearer ${requiredToken(token).value}`),
+          onUnauthorized: undefined,
+        };
+      case 'exchange':
+        return exchangeSource(wanted.exchange, configParts, { memory, ownTokens, count, clock });
+    }
+  };
+  return Object.assign(sources, { drop: (isMeant: (caller: Principal) => boolean) => memory.drop(isMeant) });
+}
+
+interface ProcessParts {
+  readonly memory: ExchangeMemory;
+  readonly ownTokens: OwnTokens;
+  readonly count: CountLookup;
+  readonly clock: Clock;
+}
+
+/** RFC 8693: exchanges the client's token for one that only the upstream accepts. */
+function exchangeSource(
+  exchange: TokenExchange,
+  { clients, revalidate }: ConfigParts,
+  { memory, ownTokens, count, clock }: ProcessParts,
+): CredentialSource {
+  const client = clients.get(exchange.server.name);
+  if (client === undefined) throw new TypeError(`no client for ${exchange.server.name}`);
+  const actor = exchange.actor === 'none' ? undefined : ownTokens(exchange, client);
+  const ask = createTokenExchange(exchange, { client, actor, revalidate, clock });
+  const purpose = purposeOf(exchange);
+  const keys = new WeakMap<CallerGrant, string>();
+
+  return {
+    credential(grant, token) {
+      const principal = requiredPrincipal(grant);
+      const presented = requiredToken(token);
+      const key = cacheKey(purpose, presented.value, principal.issuer);
+      keys.set(grant, key);
+      const known = memory.get(key);
+      count('exchange', known === undefined ? 'miss' : 'hit');
+      return known === undefined ? obtain(key, grant, presented, principal) : foreignCredential(known.value, presented);
+    },
+    onUnauthorized(grant) {
+      const key = keys.get(grant);
+      if (key !== undefined) memory.invalidate(key);
+    },
+  };
+
+  async function obtain(
+    key: string,
+    grant: CallerGrant,
+    token: PresentedToken,
+    principal: Principal,
+  ): Promise<UpstreamCredential> {
+    try {
+      const { value } = await memory.obtain(key, principal, () => ask(token, principal));
+      return foreignCredential(value, token);
+    } catch (error) {
+      // All waiting callers share the outcome, but each operation may need other scopes as well.
+      if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
+      throw withNeededScopes(error, exchange, grant);
+    }
+  }
+}
+
+function requiredToken(token: PresentedToken | undefined): PresentedToken {
+  if (token === undefined) throw new TypeError('a credential for the upstream needs the token of the caller');
+  return token;
+}
+
+function requiredPrincipal({ principal }: CallerGrant): Principal {
+  if (principal === undefined) throw new TypeError('a credential for the upstream needs a caller');
+  return principal;
+}
+
+/** The configuration ensures a signed answer. Without one this is a bug: the client's own token is no substitute. */
+function requiredPhantom(principal: Principal | undefined): string {
+  if (principal?.introspectionJwt === undefined)
+    throw new TypeError('a phantom token needs a signed introspection answer');
+  return principal.introspectionJwt;
+}
+
+/** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
+function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
+  if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
+    throw new Denial('exchange.invalid', "the token for the upstream is the client's own token");
+  return credential(value);
+}
+
+function credential(value: string): UpstreamCredential {
+  return value as NonNullable<UpstreamCredential>;
+}
+
+/**
+ * The settings that an exchange depends on, as one string. Two different exchanges never give the same string, since
+ * each list is preceded by its count.
+ */
+export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
+  return lengthPrefixed([
+    server.issuer,
+    endpoint ?? '',
+    credentials.clientId,
+    asked.grant,
+    asked.subjectTokenType,
+    asked.requestedTokenType,
+    asked.actor,
+    ...counted(asked.audience),
+    ...counted(asked.resource),
+    ...counted(asked.scope),
+  ]);
+}
+
+/** The cache key of the credential for a subject token: SHA-256, so that the key does not reveal the token. */
+export function cacheKey(purpose: string, subjectToken: string, issuer: string): string {
+  return hash('sha256', purpose + lengthPrefixed([issuer, subjectToken]), 'base64url');
+}
+
+function counted(list: readonly string[]): readonly string[] {
+  return [String(list.length), ...list];
+}

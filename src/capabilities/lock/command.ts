@@ -1,0 +1,149 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { disk, type Files } from '../../core/config/files.ts';
+import { load } from '../../serve/config/load.ts';
+import { lockFileOf, lockFileText, readLockFile } from './lock-file.ts';
+import { counted, printable, quoted } from '../../core/lib/wording.ts';
+import { callerFields } from '../../serve/gateway/caller.ts';
+import { differences, inWords, keysTwiceIn } from './comparison.ts';
+import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
+import type { Config, PolicyFolder } from '../../core/model/config.ts';
+import { Denial } from '../../core/model/denial.ts';
+import { type DescribedDefinition, definitionKey } from './definitions.ts';
+import { type Route, serverUrl } from '../../core/model/route.ts';
+import type { OptionsOf } from '../../commands/options.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../commands/terminal.ts';
+
+interface Result {
+  readonly isGood: boolean;
+  readonly lines: readonly string[];
+}
+
+class NothingShown extends Error {
+  override readonly name = 'NothingShown';
+}
+
+/**
+ * `sallyport lock`: writes the lock file of each policy with `lock`, or compares it with what its server shows.
+ *
+ * @throws {UsageError}
+ */
+export async function lock({ config: file, check, token: source, route: name }: OptionsOf<'lock'>): Promise<ExitCode> {
+  const token = await tokenOnStdin(source);
+  const { config, policyFolder } = await load(file, process.env, check ? disk : withoutLocks);
+  const all = config.routes.filter((route) => route.lock !== undefined);
+  if (all.length === 0) {
+    process.stderr.write(`${file}: no policy of a route has the key lock: add lock: report to one, then lock: deny\n`);
+    return 1;
+  }
+  const names = all.map((route) => route.name).join(', ');
+  const routes = all.filter((route) => name === undefined || route.name === name);
+  if (routes.length === 0) throw new UsageError(`--route: ${quoted(name ?? '')} has no lock; these have: ${names}`);
+  if (token !== undefined && routes.length > 1) throw new UsageError(`--token needs --route, one of ${names}`);
+  const use = check ? checked : written;
+  const results = await Promise.all(
+    routes.map(async (route) => {
+      try {
+        return await use(route, policyFolder, await shownBy(route, config, token));
+      } catch (error) {
+        if (!(error instanceof NothingShown)) throw error;
+        return { isGood: false, lines: [error.message] };
+      }
+    }),
+  );
+  for (const { isGood, lines } of results) {
+    const label = coloured(isGood ? 'good' : 'bad', isGood ? 'ok  ' : 'fail');
+    for (const line of lines) process.stdout.write(`${label} ${printable(line)}\n`);
+  }
+  return results.every(({ isGood }) => isGood) ? 0 : 1;
+}
+
+/** The files as they are, with empty locks: a policy with `lock` is an error until its first lock is written. */
+const withoutLocks: Files = {
+  ...disk,
+  text: (file) => (file.endsWith(lockFileOf('')) ? Promise.resolve({ text: '{}' }) : disk.text(file)),
+};
+
+/**
+ * What the server of a route shows: to a caller without identity, or to the caller of `token`, as the route presents
+ * that caller.
+ *
+ * @throws {NothingShown}
+ */
+async function shownBy(
+  route: Route,
+  config: Config,
+  token: string | undefined,
+): Promise<readonly DescribedDefinition[]> {
+  const url = serverUrl(route.upstream);
+  const headers = token === undefined ? undefined : await presentedBy(route, config, token);
+  try {
+    return await listDefinitions(url, { headers });
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    const { kind, message } = error;
+    if (kind === 'unreachable') throw new NothingShown(`${url} cannot be reached (${message})`);
+    const remedy = kind === 'unauthorized' && token === undefined ? `; ${remedyForStranger(route, 'lock')}` : '';
+    throw new NothingShown(`${url} ${message}${remedy}`);
+  }
+}
+
+/** The header fields by which a route presents the caller of a token to its upstream. @throws {NothingShown} */
+async function presentedBy(route: Route, config: Config, token: string): Promise<Headers> {
+  const on = `routes.${route.name}`;
+  if (!presentsCallers(route)) throw new NothingShown(`${on} presents no caller to its upstream: omit --token`);
+  try {
+    return await callerFields(token, route, config);
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    throw new NothingShown(`${on} refuses the token: ${error.reason}: ${error.detail}`);
+  }
+}
+
+function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
+  if (isPublic) return false;
+  return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+}
+
+/**
+ * The remedy where an upstream refuses a caller without credentials.
+ *
+ * @param command What to do for a caller instead: `lock` or `lock --check`.
+ */
+export function remedyForStranger(route: Route, command: string): string {
+  return presentsCallers(route)
+    ? `ask for a caller: sallyport ${command} --route ${route.name} --token - < token.txt`
+    : 'disable its own authorization, or set upstream.token';
+}
+
+async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {
+  const url = serverUrl(route.upstream);
+  const policy = route.policy?.name ?? '';
+  const twice = [...keysTwiceIn(shown)].map((key) => `${key} appears twice`);
+  const unreadable = shown
+    .filter(({ sha256 }) => sha256 === '')
+    .map((each) => `${definitionKey(each)} has no RFC 8785 form`);
+  const faults = [...twice, ...unreadable];
+  if (faults.length > 0) return { isGood: false, lines: faults.map((fault) => `${url}: ${fault}: nothing written`) };
+  const file = lockFileOf(policy);
+  const { text = '{}' } = await disk.text(join(folder.path, file));
+  const { approved } = readLockFile(file, text);
+  await writeFile(join(folder.path, file), lockFileText(policy, url, shown));
+  const label = join(folder.label, file);
+  const changes = differences(approved, shown).map((each) => `${label}: ${inWords(each)}`);
+  return { isGood: true, lines: [...changes, `${label}: ${counts(shown)}`] };
+}
+
+function checked({ policy, lock: known }: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Result {
+  const label = join(folder.label, lockFileOf(policy?.name ?? ''));
+  const found = differences(known?.approved ?? new Map(), shown).map((each) => `${label}: ${inWords(each)}`);
+  return found.length === 0 ? { isGood: true, lines: [`${label}: ${counts(shown)}`] } : { isGood: false, lines: found };
+}
+
+function counts(shown: readonly DescribedDefinition[]): string {
+  const { tool = [], prompt = [], instructions } = Object.groupBy(shown, ({ kind }) => kind);
+  const others = instructions === undefined ? 'no instructions' : 'instructions';
+  const capable = shown.filter(({ needsCapabilities }) => needsCapabilities === true).length;
+  const some = capable === 0 ? '' : `; ${capable} of them only for clients with roots, sampling or elicitation`;
+  return `${counted(tool.length, 'tool')}, ${counted(prompt.length, 'prompt')}, ${others}${some}`;
+}

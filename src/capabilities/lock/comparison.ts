@@ -1,0 +1,171 @@
+import {
+  type ChangedDefinition,
+  type Definition,
+  definitionKey,
+  type DefinitionKind,
+  type Definitions,
+  type Sighting,
+} from './definitions.ts';
+
+/** How many definitions are remembered that were not approved, and how long their names may be. */
+const MAX_NEW = 1000;
+const MAX_NAME = 256;
+
+/** The comparison of what one server shows with what was approved. The newest sighting of a definition counts. */
+export class LockComparison {
+  readonly #approved: Definitions;
+  readonly #seen = new Map<string, Sighting>();
+  /** The definitions that were not approved, the oldest first. */
+  readonly #unapproved = new Map<string, Sighting>();
+  /** The names that appeared twice in the last look. A page that passes may show one of both alone. */
+  #twiceInLook: ReadonlySet<string> = new Set();
+  #hasLooked = false;
+
+  constructor(approved: Definitions) {
+    this.#approved = approved;
+  }
+
+  /**
+   * Takes note of a list that passes, which may be one page of several.
+   *
+   * @param whole The kind of the list if it is no page: what it lacks and was not approved is gone.
+   * @returns What it changed.
+   */
+  pass(shown: readonly Definition[], whole?: DefinitionKind): readonly Sighting[] {
+    return [...this.#forgetOthers(shown, (kind) => kind === whole), ...this.#noteAll(shown, keysTwiceIn(shown))];
+  }
+
+  /** Takes note of everything that the gateway itself was shown. @returns what it changed. */
+  look(shown: readonly Definition[]): readonly Sighting[] {
+    this.#hasLooked = true;
+    this.#twiceInLook = keysTwiceIn(shown);
+    return [...this.#forgetOthers(shown, () => true), ...this.#noteAll(shown, this.#twiceInLook)];
+  }
+
+  /** Takes note of what another process saw. @returns what it changed. */
+  adopt(sightings: readonly Sighting[]): readonly Sighting[] {
+    return sightings.flatMap((each) => (each.isGone ? this.#forget(each) : this.#note(each.definition, each.isTwice)));
+  }
+
+  verdict({ kind, name }: Pick<Definition, 'kind' | 'name'>): 'approved' | 'unverified' | ChangedDefinition {
+    const key = definitionKey({ kind, name });
+    if (!this.#approved.has(key)) return { kind, name, difference: 'new', members: [] };
+    const sighting = this.#seen.get(key);
+    if (sighting === undefined) return this.#hasLooked ? 'approved' : 'unverified';
+    return differenceOf(sighting, this.#approved) ?? 'approved';
+  }
+
+  /** What differs now. Definitions that no list has shown do not. */
+  differing(): readonly ChangedDefinition[] {
+    return this.sightings()
+      .map((each) => differenceOf(each, this.#approved))
+      .filter((each) => each !== undefined);
+  }
+
+  /** Everything that it has taken note of. */
+  sightings(): readonly Sighting[] {
+    return [...this.#seen.values(), ...this.#unapproved.values()];
+  }
+
+  /** The same sightings, compared with other definitions. */
+  with(approved: Definitions): LockComparison {
+    const comparison = new LockComparison(approved);
+    comparison.#twiceInLook = this.#twiceInLook;
+    comparison.#hasLooked = this.#hasLooked;
+    comparison.adopt(this.sightings());
+    return comparison;
+  }
+
+  #note(definition: Definition, isTwice: boolean): readonly Sighting[] {
+    const key = definitionKey(definition);
+    const known = this.#seen.get(key) ?? this.#unapproved.get(key);
+    if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice) return [];
+    const isApproved = this.#approved.has(key);
+    if (!isApproved && definition.name.length > MAX_NAME) return [];
+    // The members of what was not approved say nothing.
+    const sighting = { definition: isApproved ? definition : { ...definition, members: {} }, isTwice };
+    (isApproved ? this.#seen : this.#unapproved).set(key, sighting);
+    // The server chooses names, and must not fill the memory.
+    for (const oldest of this.#unapproved.keys()) {
+      if (this.#unapproved.size <= MAX_NEW) break;
+      this.#unapproved.delete(oldest);
+    }
+    return [sighting];
+  }
+
+  #noteAll(shown: readonly Definition[], twice: ReadonlySet<string>): readonly Sighting[] {
+    return shown.flatMap((each) => {
+      const key = definitionKey(each);
+      return this.#note(each, twice.has(key) || this.#twiceInLook.has(key));
+    });
+  }
+
+  #forget(sighting: Sighting): readonly Sighting[] {
+    return this.#unapproved.delete(definitionKey(sighting.definition)) ? [{ ...sighting, isGone: true }] : [];
+  }
+
+  /** Forgets what was not approved and is not shown. What was approved stays as it was last seen. */
+  #forgetOthers(shown: readonly Definition[], isListed: (kind: DefinitionKind) => boolean): readonly Sighting[] {
+    const present = new Set(shown.map(definitionKey));
+    return [...this.#unapproved]
+      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key))
+      .flatMap(([, each]) => this.#forget(each));
+  }
+}
+
+/** All differences between approved definitions and those that a server shows, sorted by kind and name. */
+export function differences(approved: Definitions, shown: readonly Definition[]): readonly ChangedDefinition[] {
+  const twice = keysTwiceIn(shown);
+  const byKey = new Map(shown.map((each) => [definitionKey(each), each]));
+  const found = [...byKey].map(([key, each]) => differenceOf({ definition: each, isTwice: twice.has(key) }, approved));
+  const gone = [...approved].flatMap(([key, { kind, name }]): ChangedDefinition[] =>
+    byKey.has(key) ? [] : [{ kind, name, difference: 'gone', members: [] }],
+  );
+  return [...found.filter((each) => each !== undefined), ...gone].toSorted((one, other) =>
+    definitionKey(one) < definitionKey(other) ? -1 : 1,
+  );
+}
+
+function differenceOf({ definition, isTwice }: Sighting, approved: Definitions): ChangedDefinition | undefined {
+  const { kind, name, sha256, members } = definition;
+  const known = approved.get(definitionKey(definition));
+  if (known === undefined) return { kind, name, difference: 'new', members: [] };
+  if (known.sha256 !== sha256)
+    return { kind, name, difference: 'changed', members: changedMembers(known.members, members) };
+  return isTwice ? { kind, name, difference: 'twice', members: [] } : undefined;
+}
+
+/** The keys of the definitions that stand more than once. */
+export function keysTwiceIn(shown: readonly Definition[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const key of shown.map(definitionKey)) {
+    if (seen.has(key)) twice.add(key);
+    seen.add(key);
+  }
+  return twice;
+}
+
+/** The names of members that two definitions do not have in common, sorted; empty where a lock has no members. */
+function changedMembers(
+  approved: Readonly<Record<string, string>>,
+  shown: Readonly<Record<string, string>>,
+): readonly string[] {
+  const known = Object.keys(approved);
+  if (known.length === 0) return [];
+  const names = new Set([...known, ...Object.keys(shown)]);
+  return [...names].filter((name) => approved[name] !== shown[name]).toSorted();
+}
+
+/** A difference in words, for messages: `tool "pay": description changed`. */
+export function inWords(changed: ChangedDefinition): string {
+  const { kind, name, members } = changed;
+  const what = kind === 'instructions' ? kind : `${kind} ${JSON.stringify(name)}`;
+  return `${what}${members.length === 0 ? '' : ':'} ${verbOf(changed)}`;
+}
+
+/** The difference of a definition, in words: `description changed`. */
+export function verbOf({ difference, members }: ChangedDefinition): string {
+  const verb = { changed: 'changed', new: 'is new', twice: 'appears twice', gone: 'is gone' }[difference];
+  return members.length === 0 ? verb : `${members.join(', ')} ${verb}`;
+}

@@ -1,0 +1,141 @@
+/**
+ * `policies/NAME.lock.yaml`: the definitions of an MCP server that were approved, `docs/locked-tools.md`.
+ *
+ * @module
+ */
+
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import {
+  type Definition,
+  type DefinitionKind,
+  definitionKey,
+  type Definitions,
+  type DescribedDefinition,
+  type Lock,
+} from './definitions.ts';
+import type { Files } from '../../core/config/files.ts';
+import type { LockKey } from '../../serve/config/policies.ts';
+import type { Problem } from '../../core/config/problems.ts';
+import { type Violation, violations } from '../../core/config/schema.ts';
+import { printable } from '../../core/lib/wording.ts';
+import { parseYaml, problemIn } from '../../core/config/yaml-file.ts';
+
+interface WrittenDefinition {
+  readonly description?: string;
+  readonly sha256: string;
+  readonly members?: Readonly<Record<string, string>>;
+}
+
+interface LockDocument {
+  readonly instructions?: WrittenDefinition;
+  readonly tools?: Readonly<Record<string, WrittenDefinition>>;
+  readonly prompts?: Readonly<Record<string, WrittenDefinition>>;
+}
+
+/** The name of the lock file of a policy. */
+export function lockFileOf(policy: string): string {
+  return `${policy}.lock.yaml`;
+}
+
+/** Reads the text of a lock file; `label` is its name in messages. With problems, it has no definitions. */
+export function readLockFile(
+  label: string,
+  text: string,
+): { readonly approved: Definitions; readonly problems: readonly Problem[] } {
+  const file = parseYaml(label, text);
+  const faults = file.problems.length > 0 ? [] : violations('policy-lock', file.value);
+  const problems = [...file.problems, ...faults.map((fault) => problemIn(file, fault))];
+  if (problems.length > 0 || !fits(file.value, faults)) return { approved: new Map(), problems };
+  const { instructions, tools = {}, prompts = {} } = file.value;
+  const approved = [
+    ...(instructions === undefined ? [] : [read('instructions', '', instructions)]),
+    ...Object.entries(tools).map(([name, written]) => read('tool', name, written)),
+    ...Object.entries(prompts).map(([name, written]) => read('prompt', name, written)),
+  ];
+  return { approved: new Map(approved.map((each) => [definitionKey(each), each])), problems };
+}
+
+function read(kind: DefinitionKind, name: string, { sha256, members = {} }: WrittenDefinition): Definition {
+  return { kind, name, sha256, members };
+}
+
+function fits(_value: unknown, faults: readonly Violation[]): _value is LockDocument {
+  return faults.length === 0;
+}
+
+const intro = (policy: string, url: string): string => `\
+# The tools, prompts and instructions that ${url} showed to \`sallyport lock\`.
+# With \`lock\` in ${policy}.yaml the gateway compares them with what the server shows later.
+# After a change that you approve, run \`sallyport lock\` again and review the difference.
+# sha256 is over the canonical JSON (RFC 8785) of a definition, of _meta only over what clients act on.
+# members only help messages.
+`;
+
+/** The text of the lock file of `policy`, sorted by name, so that a difference between two versions is a change. */
+export function lockFileText(policy: string, url: string, definitions: readonly DescribedDefinition[]): string {
+  const sorted = definitions.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const of = (kind: DefinitionKind): Record<string, WrittenDefinition> | undefined => {
+    const written = sorted.filter((each) => each.kind === kind).map((each) => [each.name, write(each)] as const);
+    return written.length === 0 ? undefined : Object.fromEntries(written);
+  };
+  const document = { instructions: of('instructions')?.[''], tools: of('tool'), prompts: of('prompt') };
+  // Definitions of equal content must not become aliases.
+  return intro(policy, url) + stringify(document, { aliasDuplicateObjects: false, lineWidth: 0 });
+}
+
+/** The length of a line of a description, in UTF-16 code units. */
+const MAX_LINE = 100;
+
+function firstLineOf(description: string): string {
+  const line = printable(/^.*/u.exec(description.trim())?.[0] ?? '');
+  return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;
+}
+
+function write({ sha256, members, description }: DescribedDefinition): WrittenDefinition {
+  const firstLine = firstLineOf(description);
+  const names = Object.keys(members).toSorted();
+  return {
+    ...(firstLine !== '' && { description: firstLine }),
+    sha256,
+    ...(names.length > 0 && { members: Object.fromEntries(names.map((name) => [name, members[name] as string])) }),
+  };
+}
+
+/** The locks of a folder of policies. */
+export interface ReadLocks {
+  /** By the name of their policy; those without problems. */
+  readonly locks: ReadonlyMap<string, Lock>;
+  readonly problems: readonly Problem[];
+  /** The text of each file, by its name within the folder. */
+  readonly texts: ReadonlyMap<string, string>;
+}
+
+/**
+ * Reads `NAME.lock.yaml` for each policy that has the key `lock`.
+ *
+ * @param label The folder's name in messages.
+ */
+export async function readLocks(
+  folder: string,
+  label: string,
+  keys: ReadonlyMap<string, LockKey>,
+  files: Files,
+): Promise<ReadLocks> {
+  const locks = new Map<string, Lock>();
+  const problems: Problem[] = [];
+  const texts = new Map<string, string>();
+  for (const [name, { mode, problem }] of keys) {
+    const file = lockFileOf(name);
+    const { text, fault } = await files.text(join(folder, file));
+    if (text === undefined) {
+      problems.push(problem(`${join(label, file)} ${fault}; sallyport lock writes it`));
+      continue;
+    }
+    texts.set(file, text);
+    const { approved, problems: found } = readLockFile(join(label, file), text);
+    problems.push(...found);
+    if (found.length === 0) locks.set(name, { mode, approved });
+  }
+  return { locks, problems, texts };
+}

@@ -1,0 +1,186 @@
+/**
+ * The locks of the routes of this process, `docs/locked-tools.md`: what passes and what the gateway itself is shown is
+ * compared with what was approved.
+ *
+ * @module
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Lock, LockState, Sighting } from './definitions.ts';
+import { type Route, serverUrl } from '../../core/model/route.ts';
+import { LockComparison, verbOf } from './comparison.ts';
+import { createWatch, type Watch, type WatchParts } from './watch.ts';
+import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { Action } from '../../core/model/grant.ts';
+import type { Gate } from '../../core/model/gate.ts';
+import { isLockedKind, listedKinds } from '../../core/model/mcp.ts';
+import type { McpTarget } from '../../core/model/policy.ts';
+
+/** The locks of all routes. */
+export interface LockedRoutes {
+  /** The lock of a route of a configuration that is being built; undefined if its policy has none. */
+  of(route: Route): RouteLock | undefined;
+  /** Looks at the servers of these routes soon and from then on, and ends for all others. */
+  use(routes: readonly Route[]): void;
+  /** Takes note of what another process saw. */
+  adopt(route: string, sightings: readonly Sighting[]): void;
+  /** What each route's server has shown, for a process that begins. */
+  seen(): readonly (readonly [route: string, sightings: readonly Sighting[]])[];
+  states(): readonly LockState[];
+  close(): void;
+}
+
+/** Creates the locks of a process. */
+export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
+  const { share, observer } = watchParts;
+  let watches: ReadonlyMap<string, Watch> = new Map();
+  /** The watches of the configuration that was built last. */
+  const built = new Map<string, Watch>();
+
+  function watchOf({ name, upstream }: Route, lock: Lock): Watch {
+    const url = serverUrl(upstream);
+    const known = watches.get(name);
+    if (known?.url !== url)
+      return createWatch(name, { url, lock, comparison: new LockComparison(lock.approved) }, watchParts);
+    if (isDeepStrictEqual(known.lock, lock)) return known;
+    // What the server showed is compared with the new lock at once: no call has to wait for the next look.
+    return createWatch(name, { url, lock, comparison: known.comparison.with(lock.approved) }, watchParts);
+  }
+
+  /** A request or a stream may still use the lock of an earlier configuration; what it saw counts for the newest. */
+  function passed(name: string, watch: Watch, sightings: readonly Sighting[]): void {
+    share(name, sightings);
+    const newest = watches.get(name);
+    if (newest?.url !== watch.url) return;
+    newest.comparison.adopt(sightings);
+    newest.report(sightings);
+  }
+
+  return {
+    of(route) {
+      const { name, lock } = route;
+      built.delete(name);
+      if (lock === undefined) return undefined;
+      const watch = watchOf(route, lock);
+      built.set(name, watch);
+      return createRouteLock(route, lock, watch.comparison, {
+        noted: (sightings) => passed(name, watch, sightings),
+        lookSoon: () => watches.get(name)?.soon(),
+        unreadable: (detail) =>
+          observer.event('warn', 'an answer cannot be compared with the lock', { route: name, detail }),
+        untilNextMs: watch.untilNextMs,
+      });
+    },
+    use(routes) {
+      const before = watches;
+      watches = new Map([...built].filter(([name]) => routes.some((route) => route.name === name)));
+      for (const [name, watch] of before) {
+        if (watches.get(name) !== watch) watch.close();
+        if (!watches.has(name)) observer.differing(name, undefined);
+      }
+      for (const [name, watch] of watches) {
+        if (before.get(name) === watch) watch.soon();
+        else watch.begin();
+      }
+    },
+    adopt(name, sightings) {
+      const watch = watches.get(name);
+      if (watch === undefined) return;
+      const noted = watch.comparison.adopt(sightings);
+      if (noted.length > 0) watch.report(noted);
+    },
+    seen: () => Array.from(watches, ([name, { comparison }]) => [name, comparison.sightings()] as const),
+    states: () => [...watches.values()].map((watch) => watch.state()),
+    close() {
+      for (const watch of watches.values()) watch.close();
+    },
+  };
+}
+
+/** The lock of a route, as its stages use it. */
+export interface RouteLock extends AnswerLock {
+  /**
+   * Requires that what a call uses is as it was approved.
+   *
+   * @throws {Denial} `tool.changed`, `prompt.changed`, or `lock.unverified` before the first comparison; nothing under
+   *   `report`.
+   */
+  requireApproved(action: Action): void;
+}
+
+/** The parts of a lock on a route. */
+export interface RouteLockParts {
+  /** A message showed what no earlier one did. */
+  readonly noted: (sightings: readonly Sighting[]) => void;
+  /** Makes the gateway look soon, and not in the path of a call. */
+  readonly lookSoon: () => void;
+  /** Under `report`, a message could not be compared. */
+  readonly unreadable: (detail: string) => void;
+  /** How long it is until the gateway looks again. */
+  readonly untilNextMs: () => number;
+}
+
+/** Creates the lock of a route. */
+export function createRouteLock(
+  { policy }: Route,
+  { mode }: Lock,
+  comparison: LockComparison,
+  { noted, lookSoon, unreadable, untilNextMs }: RouteLockParts,
+): RouteLock {
+  const guard: DefinitionGuard = {
+    announced: lookSoon,
+    examine(shown, whole) {
+      const sightings = comparison.pass(
+        shown.filter((each) => each !== undefined),
+        whole,
+      );
+      if (sightings.length > 0) noted(sightings);
+      return shown.map((each) => each !== undefined && comparison.verdict(each) === 'approved');
+    },
+  };
+
+  function requireTarget({ kind, name }: McpTarget): void {
+    if (!isLockedKind(kind)) return;
+    const verdict = comparison.verdict({ kind, name });
+    if (verdict === 'approved') return;
+    const rule = 'lock';
+    if (verdict === 'unverified') {
+      lookSoon();
+      const retryAfterSeconds = untilNextMs() / 1000;
+      throw new Denial('lock.unverified', 'wanted a comparison with what was approved, found none yet', {
+        rule,
+        retryAfterSeconds,
+      });
+    }
+    // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
+    if (verdict.difference !== 'new') lookSoon();
+    const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
+    throw new Denial(listedKinds[kind].changed, detail, { rule, because: policy?.because({ kind, name }) });
+  }
+
+  return {
+    mode,
+    requireApproved({ attempt }) {
+      if (mode === 'report' || attempt.kind !== 'mcp') return;
+      for (const target of attempt.targets) requireTarget(target);
+    },
+    guarded(text, asked) {
+      if (mode === 'deny') return guardedMessage(text, guard, asked);
+      try {
+        guardedMessage(text, guard, asked);
+      } catch (error) {
+        // A text that is no JSON holds no definition for any client.
+        if (error instanceof Denial) unreadable(error.detail);
+        else if (!(error instanceof SyntaxError)) throw error;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** The gate of a lock. */
+export function lockGate(lock: RouteLock): Gate {
+  const reconsider: Gate['reconsider'] = ({ action }) => lock.requireApproved(action);
+  return { enter: (_call, grant) => reconsider(grant), reconsider };
+}

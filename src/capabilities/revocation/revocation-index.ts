@@ -1,0 +1,314 @@
+import type { Clock } from '../../core/lib/clock.ts';
+import { isObject } from '../../core/lib/json/own-member.ts';
+import { lengthPrefixed } from '../../core/lib/digest.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { Revocation, RevocationCheck, RevocationRoom, RevokedTokens } from '../../core/model/revocation.ts';
+import { ensure } from '../../core/lib/remembered.ts';
+
+type Member = Exclude<keyof RevokedTokens, 'issuer'>;
+/** How a token has each member that a revocation can name; undefined: it has none. */
+const memberOf = {
+  subject: ({ subject }) => subject,
+  email: ({ claims: { email, email_verified: verified } }) =>
+    verified === false ? undefined : textOf(typeof email === 'string' ? lowerCase(email) : email),
+  emailDigest: ({ claims }) => textOf(claims['email_digest']),
+  session: ({ claims }) => textOf(claims['sid']),
+  token: ({ claims }) => textOf(claims['jti']),
+} as const satisfies Readonly<Record<Member, (token: RevocableToken) => string | undefined>>;
+const members = Object.keys(memberOf) as Member[];
+/** The combinations of members that a revocation can name. */
+const kinds = {
+  '': [],
+  subject: ['subject'],
+  email: ['email'],
+  emailDigest: ['emailDigest'],
+  session: ['session'],
+  token: ['token'],
+  'subject session': ['subject', 'session'],
+  'email session': ['email', 'session'],
+  'emailDigest session': ['emailDigest', 'session'],
+  'subject token': ['subject', 'token'],
+  'email token': ['email', 'token'],
+  'emailDigest token': ['emailDigest', 'token'],
+} as const satisfies Readonly<Record<string, readonly Member[]>>;
+type Kind = keyof typeof kinds;
+
+type RevocableToken = Pick<Principal, 'subject' | 'claims'>;
+/** The members that a token has, or that a revocation names. */
+type Named = Readonly<Partial<Record<Member, string>>>;
+
+/** Revocations by kind, then by {@link keyFor}. */
+type ByKind = Map<Kind, Map<string, Revocation>>;
+
+/** The revocations of one issuer. */
+interface OfIssuer {
+  readonly entries: ByKind;
+  /**
+   * Those of several members, by each part of them: they also refuse a token that lacks the other members, such as a
+   * token of the person without `sid`. More ends than was asked, never less.
+   */
+  readonly parts: ByKind;
+  /** What the entries and their parts take. */
+  size: number;
+  bytes: number;
+}
+
+/** How often revocations that are past their time are removed, while there are any. */
+const SWEEP_MS = 10 * 60_000;
+
+/**
+ * The revocations that a process knows. A token costs one look-up for each combination of identities that some
+ * revocation of its issuer names.
+ */
+export class RevocationIndex implements RevocationCheck {
+  readonly #clock: Clock;
+  readonly #issuers = new Map<string, OfIssuer>();
+  /** Callers that no revocation refuses, with the {@link #version} in which they were looked up. */
+  readonly #good = new WeakMap<object, number>();
+  /** Counts the changes. */
+  #version = 0;
+  #size = 0;
+  #ready = true;
+  #keepMs = Infinity;
+  #sweptAt = -Infinity;
+  /** No revocation arrived earlier, in milliseconds. */
+  #oldest = Infinity;
+
+  constructor(clock: Clock = Date.now) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    this.#sweep();
+    return this.#size;
+  }
+
+  isReady(): boolean {
+    return this.#ready;
+  }
+
+  setReady(isReady: boolean): void {
+    this.#ready = isReady;
+  }
+
+  get keepMs(): number {
+    return this.#keepMs;
+  }
+
+  /** Sets how long a revocation is remembered after its arrival. */
+  keepFor(keepMs: number): void {
+    this.#keepMs = keepMs;
+    this.#sweptAt = -Infinity;
+  }
+
+  /** Adds revocations. Of two for the same tokens, the later time counts. Returns how many changed anything. */
+  add(revocations: readonly Revocation[]): number {
+    this.#sweep();
+    let changed = 0;
+    for (const revocation of revocations) if (this.#put(revocation)) changed += 1;
+    return changed;
+  }
+
+  /** The revocation that is known for exactly these tokens. */
+  get(tokens: RevokedTokens): Revocation | undefined {
+    const kind = kindOf(tokens);
+    return this.#issuers.get(tokens.issuer)?.entries.get(kind)?.get(keyFor(kind, tokens));
+  }
+
+  /** Whether its issuer has no room for a revocation of these tokens. */
+  isFullFor(tokens: RevokedTokens, { entries, bytes }: RevocationRoom): boolean {
+    this.#sweep();
+    const ofIssuer = this.#issuers.get(tokens.issuer);
+    if (ofIssuer === undefined || this.get(tokens) !== undefined) return false;
+    return ofIssuer.size >= entries || ofIssuer.bytes + bytesOf(kindOf(tokens), tokens) > bytes;
+  }
+
+  /** The share of its room that an issuer uses, 0 to 1. */
+  used(issuer: string, { entries, bytes }: RevocationRoom): number {
+    this.#sweep();
+    const { size = 0, bytes: taken = 0 } = this.#issuers.get(issuer) ?? {};
+    return Math.min(1, Math.max(size / entries, taken / bytes));
+  }
+
+  revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
+    const ofIssuer = this.#issuers.get(principal.issuer);
+    // A principal stays the same object while its token is cached.
+    if (ofIssuer === undefined || this.#good.get(principal) === this.#version) return false;
+    const isRevoked = isRevokedBy(ofIssuer, principal);
+    if (!isRevoked) this.#good.set(principal, this.#version);
+    return isRevoked;
+  }
+
+  /** Every revocation that is remembered. */
+  *all(): Iterable<Revocation> {
+    this.#sweep();
+    for (const { entries } of this.#issuers.values()) for (const ofKind of entries.values()) yield* ofKind.values();
+  }
+
+  #put(revocation: Revocation): boolean {
+    if (revocation.arrivedAt * 1000 + this.#keepMs <= this.#clock()) return false;
+    const kind = kindOf(revocation);
+    const ofIssuer = ensure(this.#issuers, revocation.issuer, newIssuer);
+    const ofKind = ensure(ofIssuer.entries, kind, () => new Map<string, Revocation>());
+    const key = keyFor(kind, revocation);
+    const before = ofKind.get(key);
+    if (before !== undefined && before.at >= revocation.at) return false;
+    ofKind.set(key, revocation);
+    for (const partKey of partKeys(kind, revocation)) putPart(ofIssuer.parts, kind, partKey, revocation);
+    this.#version += 1;
+    this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
+    if (before !== undefined) return true;
+    this.#size += 1;
+    ofIssuer.size += 1;
+    ofIssuer.bytes += bytesOf(kind, revocation);
+    return true;
+  }
+
+  #sweep(): void {
+    const now = this.#clock();
+    if (this.#oldest + this.#keepMs > now || now - this.#sweptAt < SWEEP_MS) return;
+    this.#sweptAt = now;
+    this.#oldest = Infinity;
+    for (const [issuer, ofIssuer] of this.#issuers) {
+      this.#sweepEnded(ofIssuer.entries, now, (kind, revocation) => {
+        this.#size -= 1;
+        ofIssuer.size -= 1;
+        ofIssuer.bytes -= bytesOf(kind, revocation);
+      });
+      this.#sweepEnded(ofIssuer.parts, now);
+      if (ofIssuer.entries.size === 0 && ofIssuer.parts.size === 0) this.#issuers.delete(issuer);
+    }
+  }
+
+  #sweepEnded(byKind: ByKind, now: number, onRemoved?: (kind: Kind, revocation: Revocation) => void): void {
+    for (const [kind, ofKind] of byKind) {
+      for (const [key, revocation] of ofKind) {
+        const arrivedMs = revocation.arrivedAt * 1000;
+        if (arrivedMs + this.#keepMs > now) {
+          this.#oldest = Math.min(this.#oldest, arrivedMs);
+          continue;
+        }
+        ofKind.delete(key);
+        onRemoved?.(kind, revocation);
+      }
+      if (ofKind.size === 0) byKind.delete(kind);
+    }
+  }
+}
+
+function newIssuer(): OfIssuer {
+  return { entries: new Map(), parts: new Map(), size: 0, bytes: 0 };
+}
+
+/** What a revocation takes at most: its object, its keys, and with several members those of its parts. */
+function bytesOf(kind: Kind, tokens: Named): number {
+  const named = membersOf(kind);
+  let length = 0;
+  for (const member of named) length += tokens[member]?.length ?? 0;
+  return named.length < 2 ? 200 + 2 * length : 500 + 6 * length;
+}
+
+function putPart(parts: ByKind, kind: Kind, key: string, { issuer, at, arrivedAt }: Revocation): void {
+  const ofKind = ensure(parts, kind, () => new Map<string, Revocation>());
+  const before = ofKind.get(key);
+  ofKind.set(key, {
+    issuer,
+    at: Math.max(at, before?.at ?? at),
+    arrivedAt: Math.max(arrivedAt, before?.arrivedAt ?? arrivedAt),
+  });
+}
+
+function isRevokedBy(
+  { entries, parts }: OfIssuer,
+  { issuedAt, ...token }: Parameters<RevocationCheck['revokes']>[0],
+): boolean {
+  const named = membersOfToken(token);
+  // A revoked `jti` is one token: a later time of issue cannot make it another one.
+  if (entries.get('token')?.has(named.token ?? '') === true) return true;
+  for (const [kind, ofKind] of entries) {
+    if (kind === 'token') continue;
+    const byPresent = has(kind, named) ? ofKind : parts.get(kind);
+    const revocation = byPresent?.get(keyFor(kind, named));
+    if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
+  }
+  return false;
+}
+
+/**
+ * Whether a JSON value is a revocation. One with a member that this version does not know speaks of fewer tokens than
+ * the other members say.
+ */
+export function isRevocation(value: unknown): value is Revocation {
+  if (!isObject(value)) return false;
+  const { issuer, at, arrivedAt, ...named } = value;
+  return (
+    typeof issuer === 'string' &&
+    Number.isInteger(at) &&
+    Number.isInteger(arrivedAt) &&
+    Object.entries(named).every(([name, text]) => Object.hasOwn(memberOf, name) && typeof text === 'string') &&
+    isKind(members.filter((member) => Object.hasOwn(named, member)).join(' '))
+  );
+}
+
+/** A text for the tokens of a revocation: equal ones are merged. */
+export function revokedKey(tokens: RevokedTokens): string {
+  const kind = kindOf(tokens);
+  return lengthPrefixed([tokens.issuer, kind, keyFor(kind, tokens)]);
+}
+
+/** Whether a token is among those that are listed, whenever it was issued. */
+export function among(listed: readonly RevokedTokens[]): RevocationCheck['revokes'] {
+  const index = new RevocationIndex();
+  index.add(listed.map((tokens) => ({ ...tokens, at: Infinity, arrivedAt: 0 })));
+  return (token) => index.revokes(token);
+}
+
+function membersOfToken(token: RevocableToken): Named {
+  const named: Partial<Record<Member, string>> = {};
+  for (const member of members) {
+    const text = memberOf[member](token);
+    if (text !== undefined) named[member] = text;
+  }
+  return named;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A text without its ASCII capitals. */
+export function lowerCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}
+
+function kindOf(tokens: Named): Kind {
+  const kind = members.filter((member) => tokens[member] !== undefined).join(' ');
+  if (isKind(kind)) return kind;
+  throw new TypeError(`no revocation names ${kind}`);
+}
+
+function isKind(text: string): text is Kind {
+  return Object.hasOwn(kinds, text);
+}
+
+function membersOf(kind: Kind): readonly Member[] {
+  return kinds[kind];
+}
+
+function has(kind: Kind, tokens: Named): boolean {
+  return membersOf(kind).every((member) => tokens[member] !== undefined);
+}
+
+/** {@link keyFor} tokens that have some of several members, and lack the others. */
+function partKeys(kind: Kind, tokens: Named): readonly string[] {
+  const named = membersOf(kind);
+  return named.length < 2 ? [] : named.map((member) => keyFor(kind, { [member]: tokens[member] }));
+}
+
+/** A member that is lacking is an empty text, which no member is. */
+function keyFor(kind: Kind, tokens: Named): string {
+  const named = membersOf(kind);
+  const [only, ...others] = named;
+  if (only === undefined || others.length === 0) return (only && tokens[only]) ?? '';
+  return lengthPrefixed(named.map((member) => tokens[member] ?? ''));
+}

@@ -1,0 +1,248 @@
+/**
+ * Revocation: who may end the rights of whom, and what is kept of it. Loaded only where it is configured, once for all
+ * processes of a gateway. Read this file first.
+ *
+ * | question                                       | file                                  |
+ * | ---------------------------------------------- | ------------------------------------- |
+ * | whose tokens an event names                    | `subjects.ts`                         |
+ * | how an event is verified, and what it means    | `security-event.ts`                   |
+ * | what is done with it, and how that is answered | `receiver.ts`                         |
+ * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
+ * | where revocations are kept                     | `keeper.ts`, and `RevocationPlace`    |
+ *
+ * @module
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../core/lib/clock.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { RevocationObserver } from '../../core/model/events.ts';
+import {
+  MAX_REVOCATIONS,
+  roomOf,
+  type OperatorRevocations,
+  type Revocation,
+  type RevocationAnswer,
+  type RevocationNews,
+  type RevocationQuestion,
+  type RevocationSettings,
+  type RevocationState,
+  type RevokeCommand,
+} from '../../core/model/revocation.ts';
+import { connectStore, LONG_COMMAND_MS, type StoreConnection, unobserved } from '../shared-store/connection.ts';
+import { RevocationIndex } from './revocation-index.ts';
+import { RevocationStore } from './revocation-store.ts';
+import { createSealing } from '../shared-store/sealing.ts';
+import type { Log } from '../../core/telemetry/log.ts';
+import { createRevocationMetrics, type Metrics } from '../../core/telemetry/metrics.ts';
+import type { RevocationAccess } from '../../serve/gateway/route-stages.ts';
+import { Delivery, type DeliveryParts } from './delivery.ts';
+import { Keeper } from './keeper.ts';
+import { Receiver } from './receiver.ts';
+import { namedTokens } from './subjects.ts';
+
+interface Follower {
+  /** Called with what it has to learn. */
+  readonly onNews: (news: RevocationNews) => void;
+  /** Called when the readiness of the index, or how long it keeps, may have changed. */
+  readonly onReady: () => void;
+}
+
+const START_MS = 2_000;
+/** How long a lease lives without its holder: the time without polls after a replica died. */
+const LEASE_MS = 15_000;
+
+/** The revocation of a gateway with `config.revocation`. */
+export class Revocations implements OperatorRevocations, RevocationAccess {
+  readonly check: RevocationIndex;
+  readonly #log: Log;
+  readonly #clock: Clock;
+  readonly #metrics = createRevocationMetrics();
+  readonly #observer: RevocationObserver;
+  readonly #followers: Follower[] = [];
+  readonly #keeper: Keeper;
+  readonly #receiver: Receiver;
+  readonly #replica = randomUUID();
+  readonly #randomKey = randomBytes(32).toString('hex');
+  #config: Config;
+  #connection: StoreConnection | undefined;
+  #deliveries = new Map<string, Delivery>();
+
+  private constructor(config: Config, log: Log, clock: Clock) {
+    this.#config = config;
+    this.#log = log;
+    this.#clock = clock;
+    this.check = new RevocationIndex(clock);
+    const { events } = this.#metrics;
+    const observer: RevocationObserver = {
+      counted: events.revocation,
+      sourceUp: events.revocationSourceUp,
+      event: (...event) => log.event(...event),
+    };
+    this.#observer = observer;
+    const settings = settingsOf(config);
+    const onNews = (news: RevocationNews): void => {
+      for (const follower of this.#followers) follower.onNews(news);
+    };
+    const onFull = (issuer: string): void =>
+      observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
+        issuer,
+      });
+    const { keepMs } = settings;
+    this.#keeper = new Keeper({ clock, index: this.check, keepMs, room: roomOf(settings), onNews, onFull });
+    this.#receiver = new Receiver({ keeper: this.#keeper, observer, clock });
+  }
+
+  /**
+   * Opens what is kept, and begins to take events.
+   *
+   * @throws {RevocationFileFault} if the file cannot be used.
+   */
+  static async open(config: Config, log: Log, clock: Clock): Promise<Revocations> {
+    const opened = new Revocations(config, log, clock);
+    await opened.#openPlace();
+    opened.#follow(settingsOf(config));
+    return opened;
+  }
+
+  /** Serves by another configuration. The place of revocations stays. */
+  use(config: Config): void {
+    if (config.revocation === undefined) return;
+    for (const issuer of issuersOf(this.#config)) this.#metrics.events.revocationRoomUsed(issuer, undefined);
+    this.#config = config;
+    this.#keeper.keepMs = config.revocation.keepMs;
+    this.#keeper.room = roomOf(config.revocation);
+    this.#follow(config.revocation);
+    this.#tellReadiness();
+  }
+
+  /** Calls `onNews` with everything that another process has to learn, from now on. */
+  follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
+    this.#followers.push({ onNews, onReady });
+  }
+
+  readonly metrics: Metrics['page'] = () => {
+    const { events } = this.#metrics;
+    events.revocationsKept(this.check.size);
+    for (const issuer of issuersOf(this.#config))
+      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
+    return this.#metrics.page();
+  };
+
+  readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+    if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
+    if (question.ask === 'push')
+      return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
+    const { endpoint } = settingsOf(this.#config);
+    return endpoint === undefined
+      ? { status: 404 }
+      : this.#receiver.endpoint(question.body, question.by, endpoint.targets);
+  };
+
+  /** Carries out a command. Resolves with the problem; undefined: it is kept. */
+  async revoke({ subject, issuer, email }: RevokeCommand): Promise<string | undefined> {
+    const targets = settingsOf(this.#config).commandTargets;
+    const named =
+      email === undefined
+        ? namedTokens({ format: 'iss_sub', iss: issuer, sub: subject }, targets)
+        : namedTokens({ format: 'email', email }, targets);
+    if (named.kind !== 'tokens') return named.why;
+    const isKept = await this.#receiver.revoke('command', named.tokens);
+    return isKept ? undefined : 'revoked in this gateway until it stops; it cannot be kept: see the log';
+  }
+
+  all(): Iterable<Revocation> {
+    return this.check.all();
+  }
+
+  state(): RevocationState {
+    const sources = Array.from(this.#deliveries.values(), (delivery) => delivery.state());
+    return { kept: this.check.size, most: MAX_REVOCATIONS, sources };
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(Array.from(this.#deliveries.values(), (delivery) => delivery.close()));
+    await this.#keeper.close();
+    await this.#connection?.close();
+  }
+
+  async #openPlace(): Promise<void> {
+    const { shared, sessionKey = '' } = this.#config;
+    const { file } = settingsOf(this.#config);
+    if (shared !== undefined) {
+      const log: Parameters<typeof connectStore>[2] = (level, msg, fields) =>
+        this.#log.event(level, `${msg} (revocations)`, fields);
+      this.#connection = connectStore(shared.url, unobserved, log, undefined, LONG_COMMAND_MS);
+      const complete = Promise.withResolvers<void>();
+      const store = new RevocationStore({
+        connection: this.#connection,
+        sealing: createSealing(sessionKey),
+        clock: this.#clock,
+        keepMs: () => this.#keeper.keepMs,
+        // Above the rooms of all issuers, which replicas can overrun by what they have not read yet.
+        max: 2 * MAX_REVOCATIONS,
+        onNews: (revocations, dropped) => this.#keeper.take({ revocations, dropped }),
+        onComplete: () => {
+          this.check.setReady(true);
+          this.#tellReadiness();
+          complete.resolve();
+        },
+        known: () => this.check.all(),
+        onCorrupt: (key) => this.#log.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
+      });
+      this.#keeper.use(store);
+      this.check.setReady(shared.onFailure === 'open');
+      const timer = setTimeout(complete.resolve, START_MS);
+      await complete.promise;
+      clearTimeout(timer);
+      return;
+    }
+    if (file !== undefined) {
+      const cutBytes = await this.#keeper.useFile(file);
+      if (cutBytes > 0)
+        this.#log.event('warn', 'the end of revocation.file was not written whole, and is cut off', {
+          file,
+          bytes: cutBytes,
+        });
+    }
+    this.#tellReadiness();
+  }
+
+  #tellReadiness(): void {
+    for (const { onReady } of this.#followers) onReady();
+  }
+
+  /** Begins and ends deliveries. One with unchanged settings goes on. */
+  #follow({ sources }: RevocationSettings): void {
+    const before = this.#deliveries;
+    this.#deliveries = new Map();
+    for (const [name, source] of sources) {
+      const delivery = before.get(name);
+      if (delivery !== undefined && isDeepStrictEqual(delivery.source, source)) {
+        this.#deliveries.set(name, delivery);
+        before.delete(name);
+      }
+    }
+    for (const delivery of before.values()) void delivery.close();
+    const [observer, clock, receiver] = [this.#observer, this.#clock, this.#receiver];
+    for (const [name, source] of sources) {
+      if (this.#deliveries.has(name)) continue;
+      const lease: DeliveryParts['lease'] = (polledAt) =>
+        this.#keeper.lease(name, { id: this.#replica, polledAt }, LEASE_MS);
+      const parts = { source, publicUrl: this.#config.publicUrl, receiver, observer, clock, lease };
+      const stateKey = this.#config.sessionKey ?? this.#randomKey;
+      this.#deliveries.set(name, new Delivery({ ...parts, stateKey }));
+    }
+  }
+}
+
+function settingsOf({ revocation }: Config): RevocationSettings {
+  if (revocation === undefined) throw new TypeError('revocation is not configured');
+  return revocation;
+}
+
+/** The issuers of tokens that have a room. */
+function issuersOf(config: Config): ReadonlySet<string> {
+  return new Set(settingsOf(config).commandTargets.map(({ tokenIssuer }) => tokenIssuer));
+}

@@ -1,0 +1,202 @@
+import { command, type Commands } from './command.ts';
+import { options } from './options.ts';
+import { print, UsageError } from './terminal.ts';
+
+/** Every command by its name, in the order of the help. */
+export const commands: Commands = {
+  init: command({
+    does: 'write a configuration to begin with',
+    about: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file. With
+--client and an existing gateway.yaml, it only prints.`,
+    argument: { name: 'DIR', does: 'the folder to write to; default: the current one', isPath: true },
+    options: options.init,
+    examples: [
+      'init',
+      'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com --opaque',
+      'init --client vscode',
+      'init gateway --compose',
+    ],
+    run: async (folder = '.', values) => (await import('./init/init.ts')).init(folder, values),
+  }),
+  serve: command({
+    does: 'run the gateway',
+    about: `Runs the gateway until SIGTERM or SIGINT. Requests then finish, and streams get 10 s; a second signal ends
+it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
+    options: options.serve,
+    examples: ['serve', 'serve --workers auto'],
+    async run(_, { config: file, workers, 'without-front-door': withoutFrontDoor }) {
+      return (await import('./serve.ts')).serve(file, workers, withoutFrontDoor);
+    },
+  }),
+  'front-door': command({
+    does: 'run the front door alone',
+    about: `Runs only the front door, in a container or on a host of its own. serve starts it otherwise. It needs
+session_key, from which both derive the secret that the gateway authenticates with.`,
+    options: options['front-door'],
+    examples: ['front-door', 'front-door --metrics 127.0.0.1:9091', 'front-door --clients'],
+    async run(_, { config: file, metrics, clients }) {
+      if (clients) return print((await import('./check.ts')).knownClientsText());
+      return (await import('./front-door.ts')).frontDoor(file, metrics);
+    },
+  }),
+  check: command({
+    does: 'check the configuration and its policies',
+    about: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
+and probably wrong.`,
+    options: options.check,
+    examples: ['check', 'check --strict --config staging/gateway.yaml'],
+    run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
+  }),
+  lock: command({
+    does: 'approve the tools, prompts and instructions of MCP servers',
+    about: `For each policy with the key lock, asks the MCP server of its route for its tools, prompts and instructions,
+and writes policies/NAME.lock.yaml. Review the difference before you deploy it. The server sees no caller, or with
+--token the caller of that token, as the route presents callers to it.`,
+    options: options.lock,
+    examples: ['lock', 'lock --check', 'lock --route tools --token - < token.txt'],
+    run: async (_, values) => (await import('../capabilities/lock/command.ts')).lock(values),
+  }),
+  doctor: command({
+    does: 'examine a deployment: public URL, servers, upstreams, certificates',
+    about: `Looks at everything that the configuration needs, from this machine, and prints one line for each finding:
+ok, warn or fail, with the remedy. It changes nothing and calls no tool.`,
+    options: options.doctor,
+    examples: ['doctor', 'doctor --client claude', 'doctor --token - --route tools < token.txt'],
+    run: async (_, values) => (await import('./doctor/doctor.ts')).doctor(values),
+  }),
+  test: command({
+    does: 'run the tests of the policies',
+    about: `Runs the tests in each NAME.test.yaml beside a policy, with the code that serves requests. Prints each
+failure, and how many rules the tests decide.`,
+    argument: { name: 'TEXT', does: 'runs only tests with TEXT in the policy or the name' },
+    options: options.test,
+    examples: ['test', 'test payments --watch', 'test --junit report.xml --require-coverage'],
+    run: async (filter, values) => (await import('./test-policies.ts')).testPolicies({ ...values, filter }),
+  }),
+  explain: command({
+    does: 'explain the decision on a call',
+    about: `Shows the decision on a call, by the code that serves requests, and what each condition wanted and found.
+Describe the call and its caller, or name a logged decision.`,
+    options: options.explain,
+    examples: [
+      `explain --route tools --tool pay --scope read --claims '{"role":"trader"}'`,
+      'explain --route tools --token - < token.txt',
+      'explain --decision ID --log decisions.jsonl',
+    ],
+    run: async (_, values) => (await import('./explain.ts')).explain(values),
+  }),
+  replay: command({
+    does: 'decide a log again with edited policies',
+    about: `Decides the calls of a decision log again, with the code that serves requests. Prints what would change, and
+for which callers.`,
+    argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isRequired: true, isPath: true },
+    options: options.replay,
+    examples: ['replay decisions.jsonl', 'replay decisions.jsonl --policies edited --json'],
+    run: async (log = '', values) => (await import('./replay.ts')).replay(log, values),
+  }),
+  learn: command({
+    does: 'write a policy from a log',
+    about: `Writes a policy that allows what a decision log shows as allowed on a route, or as let pass by shadow mode,
+and nothing else; with --to also its tests. Then decides the log again by it. Exits with 1 if a name is left out.`,
+    argument: {
+      name: 'FILE',
+      does: 'decision logs, JSON lines; - reads stdin',
+      isRequired: true,
+      isRepeated: true,
+      isPath: true,
+    },
+    options: options.learn,
+    examples: [
+      'learn decisions.jsonl --route tools',
+      'learn decisions.jsonl decisions.jsonl.1 --route tools --to learnt --by claim:role',
+    ],
+    run: async (first = '', values, _, more) => (await import('./learn.ts')).learn([first, ...more], values),
+  }),
+  compare: command({
+    does: 'show what an edit of policies means',
+    about: `Compares policies with those before an edit, and proves what it prints: for each rule that decides and each
+kind of difference, a caller and a call on which they differ. It exits with 1 if anything differs.`,
+    options: options.compare,
+    examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
+    run: async (_, values) => (await import('./compare.ts')).compare(values),
+  }),
+  approvals: command({
+    does: 'show and decide what waits for an approval at a running gateway',
+    about: `Prints the requests for approvals that a running gateway keeps, or decides on one of them. It asks the
+gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    argument: {
+      name: 'DECISION',
+      does: 'decides on the request with this ID instead',
+      oneOf: ['approve', 'deny', 'withdraw'],
+      second: 'ID',
+    },
+    options: options.approvals,
+    examples: ['approvals', 'approvals --follow --json', 'approvals approve 3q2-7w...'],
+    run: async (decision, values, _, [id]) => (await import('./operator.ts')).approvals({ decision, id }, values),
+  }),
+  revoke: command({
+    does: 'end the rights of a person at a running gateway',
+    about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running
+gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    options: options.revoke,
+    examples: [
+      'revoke --subject 00u1a --issuer https://acme.okta.com',
+      'revoke --email alice@example.com --yes',
+      'revoke --list',
+    ],
+    run: async (_, values) => (await import('./operator.ts')).revoke(values),
+  }),
+  log: command({
+    does: 'show the decisions of a log',
+    about: `Prints decisions as a table, the newest last. Below a refusal are the id of its decision, for sallyport
+explain, and what was expected and found. Without FILE it reads log.file of the configuration, or else stdin.`,
+    argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isPath: true },
+    options: options.log,
+    examples: [
+      'log --since 1d --summary',
+      'log --since 22:27 --until 22:40 --denied',
+      'log decisions.jsonl --subject alice --json',
+    ],
+    run: async (file, values) => (await import('./log.ts')).log(file, values),
+  }),
+  schema: command({
+    does: 'print a JSON Schema, for editors',
+    about: 'Prints the JSON Schema of gateway.yaml (the default), of a policy, of its tests or of its lock.',
+    argument: { name: 'NAME', does: 'the schema', oneOf: ['gateway', 'policy', 'policy-test', 'policy-lock'] },
+    options: {},
+    examples: ['schema', 'schema policy > policy.schema.json'],
+    async run(name) {
+      const { schemas } = await import('../core/config/schema.ts');
+      const { [name as keyof typeof schemas]: schema = schemas.gateway } = schemas;
+      return print(`${JSON.stringify(schema, undefined, 2)}\n`);
+    },
+  }),
+  completion: command({
+    does: 'print a completion script for a shell',
+    about: `Prints a script that completes commands, options and files. Load it when the shell starts:
+  bash  source <(sallyport completion bash)                            in ~/.bashrc
+  zsh   source <(sallyport completion zsh)                             in ~/.zshrc, after compinit
+  fish  sallyport completion fish > ~/.config/fish/completions/sallyport.fish`,
+    argument: { name: 'SHELL', does: 'the shell', isRequired: true, oneOf: ['bash', 'zsh', 'fish'] },
+    options: {},
+    examples: ['completion bash'],
+    async run(shell, _, all) {
+      const { completionScripts } = await import('./completion.ts');
+      return print(completionScripts[shell as keyof typeof completionScripts](all));
+    },
+  }),
+  help: command({
+    does: 'print this help, or the help of a command',
+    about: 'Prints the list of commands, or the help of one command.',
+    argument: { name: 'COMMAND', does: 'the command' },
+    options: {},
+    examples: ['help', 'help explain'],
+    async run(name, _, all) {
+      const { commandHelp, programHelp, unknownCommand } = await import('./help.ts');
+      if (name === undefined) return print(programHelp(all));
+      const described = Object.hasOwn(all, name) ? all[name] : undefined;
+      if (described === undefined) throw new UsageError(unknownCommand(name, all));
+      return print(commandHelp(name, described));
+    },
+  }),
+};

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { createServerClient } from '../../tokens/servers/client.ts';
+import { ownMember } from '../../core/lib/json/own-member.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { Config } from '../../core/model/config.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { PresentedToken } from '../../core/model/grant.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { TokenExchange } from '../../core/model/route.ts';
+import { createOwnTokens } from '../../capabilities/exchange/issued-token.ts';
+import { createTokenExchange } from '../../capabilities/exchange/token-exchange.ts';
+import { remedyForSecret } from './client-auth.ts';
+import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
+import { remedyForReason } from './finding.ts';
+
+/** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */
+export async function examineExchanges({ routes }: Config): Promise<readonly Finding[]> {
+  const found = routes.map(async ({ name, upstream: { token } }) =>
+    token.kind === 'exchange' ? [await examineExchange(name, token.exchange)] : [],
+  );
+  return (await Promise.all(found)).flat();
+}
+
+async function examineExchange(route: string, exchange: TokenExchange): Promise<Finding> {
+  const on = findingsOn(`routes.${route}.upstream.exchange`);
+  const client = createServerClient(exchange.server, () => {}, Date.now);
+  const refused: Refusal[] = [];
+  try {
+    await tryExchange(exchange, watched(client, refused));
+    return on.fail('the server exchanges a made-up token', 'any caller could get a token so: repair it there');
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    const [refusal] = refused;
+    if (refusal !== undefined) return await findingOn(on, exchange, refusal);
+    const remedy = 'calls on the route get 502 or 503: check exchange, and that the server is reachable from here';
+    return on.fail(error.detail, remedyForReason(error.detail, remedy));
+  } finally {
+    client.close();
+  }
+}
+
+/** The request of a call, with a token that no server has issued. */
+async function tryExchange(exchange: TokenExchange, client: AuthorizationServerClient): Promise<void> {
+  const actor = exchange.actor === 'none' ? undefined : createOwnTokens(Date.now)(exchange, client);
+  const ask = createTokenExchange(exchange, { client, actor, revalidate: () => Promise.resolve(), clock: Date.now });
+  const part = (): string => randomBytes(24).toString('base64url');
+  const token = { scheme: 'bearer', value: [part(), part(), part()].join('.') } as PresentedToken;
+  const caller = { issuer: exchange.server.issuer, grantedScopes: [], form: 'opaque' } as unknown as Principal;
+  await ask(token, caller);
+}
+
+interface Refusal {
+  readonly endpoint: string;
+  readonly form: URLSearchParams;
+  readonly status: number;
+  readonly error: unknown;
+}
+
+function watched(client: AuthorizationServerClient, refused: Refusal[]): AuthorizationServerClient {
+  return {
+    ...client,
+    async post(operation, endpoint, form, ...rest) {
+      const answer = await client.post(operation, endpoint, form, ...rest);
+      const { status, body } = answer;
+      if (status !== 200) refused.push({ endpoint, form, status, error: ownMember(body, 'error') });
+      return answer;
+    },
+  };
+}
+
+/** What to do, by the error of RFC 6749 §5.2, RFC 8693 §2.2.2 and RFC 8707 §2. */
+const remedies: Readonly<Record<string, string>> = {
+  unsupported_grant_type: 'enable token exchange there, or set exchange.grant',
+  unauthorized_client: 'allow the client of the gateway to exchange tokens there',
+  invalid_target: 'set exchange.audience and exchange.resource to what the server knows',
+  invalid_scope: 'set exchange.scope to scopes that the server grants for the audience',
+};
+
+async function findingOn(
+  on: Findings,
+  { credentials }: TokenExchange,
+  { endpoint, form, status, error }: Refusal,
+): Promise<Finding> {
+  const { clientId } = credentials;
+  if (status === 401 || error === 'invalid_client') {
+    const text = `the server refuses the credentials of ${clientId} (${status})`;
+    if (credentials.clientAuth === 'private_key_jwt') {
+      return on.fail(text, 'check exchange.client_id, and that its key is registered there');
+    }
+    const isAccepted = (answered: number, again: unknown): boolean => answered !== 401 && again !== 'invalid_client';
+    return on.fail(text, await remedyForSecret(credentials, { endpoint, form, isAccepted }));
+  }
+  const code = typeof error === 'string' ? error : 'no error';
+  if (code === 'invalid_grant' || code === 'invalid_request') {
+    const unseen = 'whether it exchanges the tokens of callers is seen at the first call';
+    return on.ok(`the server accepts the credentials of ${clientId}, and refuses a made-up token (${code}): ${unseen}`);
+  }
+  const text = `the server answers ${status} ${code} to an exchange`;
+  const remedy = remedies[code];
+  return remedy === undefined ? on.warn(text, 'look at its log, and call once') : on.fail(text, remedy);
+}

@@ -1,0 +1,53 @@
+/** @module What the examinations of `doctor` share: their findings, and a request to a server. */
+
+import { boundedAnswer } from '../../core/lib/http/bodies.ts';
+import { ownMember } from '../../core/lib/json/own-member.ts';
+import { parsedJson } from '../../core/lib/json/parsed.ts';
+
+/** A member of the JSON object at `url`; undefined where a server answers no such object, or not at all. */
+export async function memberAt(url: string, name: string): Promise<unknown> {
+  try {
+    const { status, text } = await fetchText(url);
+    return status === 200 ? ownMember(parsedJson(text), name) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer of a server. */
+export interface TextAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const TIMEOUT_MS = 5000;
+const MAX_BYTES = 256 * 1024;
+
+/**
+ * Requests `url` without credentials, and follows no redirect.
+ *
+ * @throws {Error} if there is no answer in time, or one of more than 256 KiB. Its cause has the code of the system.
+ */
+export async function fetchText(
+  url: string,
+  method: 'GET' | 'HEAD' | 'POST' = 'GET',
+  json?: object,
+): Promise<TextAnswer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+    ...(json !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }),
+  });
+  const { status, headers } = response;
+  return { status, headers, text: await (await boundedAnswer(response, MAX_BYTES)).text() };
+}
+
+/** The remedy where a request to an https URL failed for this reason; `otherwise` if the server does speak TLS. */
+export function remedyForReason(reason: string, otherwise: string): string {
+  if (!/ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|wrong version number/.test(reason)) {
+    return otherwise;
+  }
+  return 'it answers plain HTTP there: write http://, or let it speak TLS';
+}

@@ -1,0 +1,87 @@
+import type { Call } from './call.ts';
+import type { ShadowDenial } from './denial.ts';
+import type { AskAboutList, Grant } from './grant.ts';
+import type { CallOutcome, CountedCall } from './history.ts';
+import type { Route } from './route.ts';
+
+type Soon<Value> = Value | Promise<Value>;
+
+/**
+ * A step between the policy's decision and the credential.
+ * Gates of a route run in the order of `capabilities/all.ts`.
+ */
+export interface Gate {
+  /** Names its span; undefined: it has none of its own. */
+  readonly span?: string;
+  /** Requires what it is for. @returns what the call holds until it is answered. @throws {Denial} */
+  enter(call: Call, grant: Grant): Soon<CountedCall | undefined | void>;
+  /** Judges as {@link enter}, and takes nothing: no person is asked about a call that would be refused afterwards. */
+  judge?(call: Call, grant: Grant): Soon<void>;
+  /** Requires the same of the call of an open stream, after a reload. */
+  reconsider?(grant: Grant): void;
+  /** The same gate where a proxy asks, which shows no body; default: this one. */
+  readonly ofQuestions?: Gate;
+}
+
+/** What a capability does on one route. */
+export interface OnRoute {
+  readonly gate?: Gate;
+  /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
+  readonly readsArguments?: boolean;
+  /** Decides which entries of a list a caller sees, besides the policy. */
+  readonly askAboutList?: AskAboutList;
+}
+
+/** What several gates hold of one call. A class for the reason of `LedgerCall` (`history/count.ts`). */
+class HeldTogether implements CountedCall {
+  readonly #one: CountedCall;
+  readonly #other: CountedCall;
+
+  constructor(one: CountedCall, other: CountedCall) {
+    this.#one = one;
+    this.#other = other;
+  }
+
+  get id(): string {
+    return this.#other.id;
+  }
+
+  get approval(): string | undefined {
+    return this.#one.approval ?? this.#other.approval;
+  }
+
+  get shadow(): ShadowDenial | undefined {
+    return this.#one.shadow ?? this.#other.shadow;
+  }
+
+  get settling(): Promise<void> | undefined {
+    const [one, other] = [this.#one.settling, this.#other.settling];
+    return one && other ? Promise.all([one, other]).then(() => {}) : (one ?? other);
+  }
+
+  settle(outcome: CallOutcome, why?: string, id = this.id): void {
+    this.#one.settle(outcome, why, id);
+    this.#other.settle(outcome, why, id);
+  }
+}
+
+/** What a call holds, with what a further gate gave it. */
+export function heldTogether(
+  before: CountedCall | undefined,
+  held: CountedCall | undefined | void,
+): CountedCall | undefined {
+  return before && held ? new HeldTogether(before, held) : (held ?? before);
+}
+
+/** The place of a capability's settings in a route. It carries their type, so that `Route` need not know it. */
+export class Slot<Settings extends object> {
+  /** The settings of a route; undefined: the capability is not used there. */
+  of({ slots }: Pick<Route, 'slots'>): Settings | undefined {
+    return slots?.get(this) as Settings | undefined;
+  }
+
+  /** The settings as an entry of {@link Route.slots}. */
+  with(settings: Settings): readonly [Slot<object>, object] {
+    return [this, settings];
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * The reasons for which the gateway refuses, with their answers: one table for the wire, the log and the metrics.
+ *
+ * @module
+ */
+
+import { decisionPointReasons } from '../../capabilities/decision-points/reasons.ts';
+import {
+  badRequest,
+  byCondition,
+  byHistory,
+  final,
+  forbidden,
+  moreScope,
+  type PolicyPart,
+  proof,
+  type Refusal,
+  token,
+  tooMany,
+  unavailable,
+  unlisted,
+} from './refusal.ts';
+
+export { type ChallengeError, isStepUp, type PolicyPart, type Refusal } from './refusal.ts';
+
+/** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
+interface TokenRefusal extends Refusal {
+  /**
+   * Its effect if a phantom token, the answer of an authorization server, has this fault. `refusal`: the caller's token
+   * is refused. `outage`: the answer proves nothing, and the server counts as unavailable.
+   */
+  readonly inPhantom: 'refusal' | 'outage';
+  /**
+   * Whether a reload of the configuration checks the token of an open stream for it. `checked`: it depends on settings,
+   * and `reloadChecks` in `authenticate/authenticator.ts` has its check. `kept`: it does not depend on settings.
+   */
+  readonly onReload: 'checked' | 'kept';
+}
+
+/** The type of the table: a `token.` row without its own columns does not compile. */
+interface Refusals {
+  readonly [reason: `token.${string}`]: TokenRefusal;
+  readonly [reason: string]: Refusal | TokenRefusal;
+}
+
+/**
+ * Every reason for which the gateway refuses. The key is also the log field `reason`, the metric label and the row in
+ * `docs/reasons.md`. Several reasons share one status, challenge and message on purpose.
+ */
+export const refusals = {
+  'request.malformed': badRequest,
+  'request.target': badRequest,
+  'request.path': badRequest,
+  'request.duplicate_header': badRequest,
+  'request.framing': { ...badRequest, closesConnection: true },
+  'request.certificate': badRequest,
+  'request.credentials': badRequest,
+  'request.header_too_large': { status: 431, message: 'Request header fields too large' },
+  'request.timeout': { status: 408, message: 'Request timeout' },
+  'request.expectation': { status: 417, message: 'Expectation failed' },
+  'request.host': { status: 403, message: 'Host not allowed' },
+  'request.origin': { status: 403, message: 'Origin not allowed' },
+  'route.unknown': { status: 404, message: 'Not found' },
+  'route.method': { status: 405, message: 'Method not allowed' },
+  'route.query': { status: 400, code: -32600, message: 'Query not supported here' },
+  'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
+  'credentials.missing': { ...token, isAsking: true },
+  'token.malformed': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.form': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.issuer': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.type': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.algorithm': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.key': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.signature': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.claims': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.expired': { ...token, inPhantom: 'refusal', onReload: 'kept' },
+  'token.not_yet_valid': { ...token, inPhantom: 'refusal', onReload: 'kept' },
+  'token.inactive': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.revoked': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.too_old': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.audience': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.sender_constrained': { ...token, inPhantom: 'refusal', onReload: 'checked' },
+  'token.unbound': { ...token, inPhantom: 'outage', onReload: 'checked' },
+  'token.binding': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'proof.missing': proof,
+  'proof.invalid': proof,
+  'proof.nonce': { ...proof, error: 'use_dpop_nonce', isAsking: true },
+  'proof.replayed': proof,
+  'failures.exceeded': tooMany,
+  'rate.exceeded': tooMany,
+  'scope.insufficient': { ...moreScope, by: 'condition' },
+  'authentication.insufficient': {
+    status: 401,
+    error: 'insufficient_user_authentication',
+    message: 'A different or more recent authentication is required',
+    isAsking: true,
+    by: 'condition',
+  },
+  'claim.denied': byCondition,
+  'argument.denied': byCondition,
+  'lifetime.exceeded': { ...forbidden, by: 'condition' },
+  'alternatives.exhausted': byCondition,
+  'exclusion.matched': byCondition,
+  'tool.unlisted': unlisted,
+  'resource.unlisted': unlisted,
+  'prompt.unlisted': unlisted,
+  'method.unlisted': unlisted,
+  'request.unlisted': unlisted,
+  'tool.changed': final,
+  'prompt.changed': final,
+  'lock.unverified': unavailable,
+  'policy.error': byCondition,
+  'history.missing': byHistory,
+  'history.forbidden': byHistory,
+  'quota.exceeded': { ...tooMany, isFinal: true, by: 'history' },
+  'history.full': unavailable,
+  'approval.required': { ...final, by: 'approval' },
+  'approval.denied': final,
+  'approval.full': unavailable,
+  'approval.body': { status: 415, message: 'Unsupported media type' },
+  'approval.size': { status: 413, message: 'Too large to be approved', isFinal: true },
+  ...decisionPointReasons,
+  'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
+  'body.no_room': unavailable,
+  'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },
+  'body.encoding': { status: 415, code: -32600, message: 'Unsupported content encoding' },
+  'body.incomplete': { status: 400, code: -32700, message: 'Parse error' },
+  'body.malformed': { status: 400, code: -32700, message: 'Parse error' },
+  'body.ambiguous': { status: 400, code: -32600, message: 'Invalid request' },
+  'body.message': { status: 400, code: -32600, message: 'Invalid request' },
+  'message.header_mismatch': { status: 400, code: -32020, message: 'The headers contradict the message' },
+  'message.version': { status: 400, code: -32022, message: 'Unsupported protocol version' },
+  'message.meta': { status: 400, code: -32602, message: 'Invalid params' },
+  'message.capability': { status: 400, code: -32021, message: 'Missing required client capability' },
+  'message.method': { status: 404, code: -32601, message: 'Method not found' },
+  'session.unknown': { status: 404, message: 'Session not found' },
+  'handle.unknown': { status: 404, code: -32602, message: 'Not found' },
+  'forward_auth.peer': forbidden,
+  'forward_auth.request': badRequest,
+  'forward_auth.body': forbidden,
+  'authorization_server.unavailable': unavailable,
+  'shared_store.unavailable': unavailable,
+  'exchange.refused': { status: 502, message: 'Bad gateway' },
+  'exchange.invalid': { status: 502, message: 'Bad gateway' },
+  'exchange.scope': { status: 502, message: 'Bad gateway' },
+  'exchange.insufficient_scope': moreScope,
+  'upstream.unreachable': { status: 502, message: 'Bad gateway' },
+  'upstream.invalid': { status: 502, message: 'Bad gateway' },
+  'upstream.timeout': { status: 504, message: 'Gateway timeout' },
+  'gateway.error': { status: 500, message: 'Internal error' },
+} as const satisfies Refusals;
+
+/** The closed set of reasons; `docs/reasons.md` explains each. */
+export type Reason = keyof typeof refusals;
+
+/** The row of a reason. */
+export function refusalOf(reason: Reason): Refusal {
+  return refusals[reason];
+}
+
+/** The reasons for which a part of a policy refuses. */
+export type ReasonBy<Part extends PolicyPart> = {
+  [Each in Reason]: (typeof refusals)[Each] extends { readonly by: Part } ? Each : never;
+}[Reason];
+
+/** The reasons of a policy's denials. */
+export type PolicyReason = ReasonBy<PolicyPart>;
+
+/** The reasons of a policy's denials, in the order of the table. */
+export const policyReasons: readonly PolicyReason[] = (Object.keys(refusals) as Reason[]).filter(isPolicyReason);
+
+/** Whether a policy refuses for this reason. */
+export function isPolicyReason(reason: string): reason is PolicyReason {
+  return isReason(reason) && refusalOf(reason).by !== undefined;
+}
+
+/** Whether a part of a policy refuses for this reason. */
+export function isReasonBy<Part extends PolicyPart>(part: Part, reason: string): reason is ReasonBy<Part> {
+  return isReason(reason) && refusalOf(reason).by === part;
+}
+
+function isReason(text: string): text is Reason {
+  return Object.hasOwn(refusals, text);
+}
+
+/** The reasons that refuse the token itself. */
+export type TokenReason = Extract<Reason, `token.${string}`>;
+
+/** The reasons for which a change of settings can refuse a token that is in use. */
+export type ReloadReason = {
+  [Each in TokenReason]: (typeof refusals)[Each]['onReload'] extends 'checked' ? Each : never;
+}[TokenReason];

@@ -1,0 +1,201 @@
+import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
+import type { Lock } from '../../capabilities/lock/definitions.ts';
+import type { Policy } from './policy.ts';
+import type { TokenForm } from './principal.ts';
+
+/** The RFC 9728 §2 metadata of a protected resource, besides what follows from the route itself. */
+export interface ResourceMetadata {
+  /** `resource_name`. */
+  readonly name: string | undefined;
+  readonly scopesSupported: readonly string[] | undefined;
+  /** `resource_documentation`. */
+  readonly documentation: string | undefined;
+  /** `resource_policy_uri`. */
+  readonly policyUri: string | undefined;
+  /** `resource_tos_uri`. */
+  readonly tosUri: string | undefined;
+}
+
+/** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */
+export type TokenType = 'access_token' | 'jwt';
+
+/**
+ * A token exchange, RFC 8693: `server` issues a new token for the upstream, with the client's token as subject token.
+ */
+export interface TokenExchange {
+  readonly credentials: ClientCredentials;
+  readonly server: AuthorizationServer;
+  /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
+  readonly endpoint: string | undefined;
+  /** How it is requested: by RFC 8693, or as Entra ID wants it (RFC 7523 with `requested_token_use`). */
+  readonly grant: 'token_exchange' | 'on_behalf_of';
+  /** The audience of the new token, RFC 8693 §2.1: names that the server knows. Empty: none is requested. */
+  readonly audience: readonly string[];
+  /** The same as absolute URIs, RFC 8707 §2. */
+  readonly resource: readonly string[];
+  /** Requested scopes; empty: the server decides. A grant that lacks one of them is refused. */
+  readonly scope: readonly string[];
+  /** `subject_token_type`, RFC 8693 §3. */
+  readonly subjectTokenType: TokenType;
+  /** `requested_token_type`. */
+  readonly requestedTokenType: TokenType;
+  /** The actor of the exchange: none, or the gateway by a token of its own (client credentials grant). */
+  readonly actor: 'none' | 'client_credentials';
+}
+
+/** The `Authorization` of requests to the upstream. Only `forward` sends the client's own token. */
+export type UpstreamToken =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'forward' }
+  | { readonly kind: 'phantom' }
+  | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
+
+/** A short-lived JWT that proves the caller's identity to the upstream. */
+export interface SignedIdentity {
+  /** Header name in lower case. */
+  readonly header: string;
+  /** `aud`. */
+  readonly audience: string;
+  /** Claims to copy, besides subject, client and scopes. Each is named as in a policy, by name or JSON Pointer. */
+  readonly claims: readonly string[];
+}
+
+/**
+ * Response fields that command a proxy or a browser in front of the upstream, in lower case. A proxy may serve a file
+ * or another address (`X-Accel-*`, `X-Sendfile`, `X-Reproxy-URL`); a browser may clear or move data of the whole
+ * origin. They reach the client only from an upstream that may send them.
+ */
+export const commandFields = [
+  'alt-svc',
+  'clear-site-data',
+  'x-accel-charset',
+  'x-accel-limit-rate',
+  'x-accel-redirect',
+  'x-lighttpd-send-file',
+  'x-litespeed-location',
+  'x-reproxy-file',
+  'x-reproxy-url',
+  'x-sendfile',
+  'x-sendfile2',
+] as const;
+
+/** One of {@link commandFields}. */
+export type CommandField = (typeof commandFields)[number];
+
+/** The server behind a route, and what it learns about callers. */
+export interface Upstream {
+  /** `http://host:port`, without a path. */
+  readonly origin: string;
+  /** Replaces the route's matched path; `''` for the root, never with a trailing slash. */
+  readonly path: string;
+  /** Header name in lower case → the claim that it carries. */
+  readonly identity: ReadonlyMap<string, string>;
+  /** A signed statement of the caller's identity, beside or instead of the plain headers. */
+  readonly signedIdentity: SignedIdentity | undefined;
+  readonly token: UpstreamToken;
+  /** Those of {@link commandFields} that reach the client. */
+  readonly allowedCommands: readonly CommandField[];
+  readonly connectTimeoutMs: number;
+  /** The timeout until the end of the response's header section. The body has no timeout. */
+  readonly responseTimeoutMs: number;
+}
+
+/** The settings of a route for proofs of possession, RFC 9449. */
+export interface Dpop {
+  /** Whether the route refuses tokens that are not bound to a key. */
+  readonly required: boolean;
+  /** Whether a proof needs a nonce of the gateway, RFC 9449 §9. */
+  readonly nonce: boolean;
+  /** Accepted `alg` of proofs. */
+  readonly algorithms: readonly string[];
+  /** The largest difference between `iat` of a proof and the clock of the gateway, in either direction. */
+  readonly lifetimeMs: number;
+}
+
+/** A rate limit: `requests` in each `perMs`, and up to `burst` at once. */
+export interface Rate {
+  readonly requests: number;
+  readonly perMs: number;
+  readonly burst: number;
+}
+
+/** An entry of `routes`, resolved: names are replaced by what they name. */
+export interface Route {
+  readonly name: string;
+  /** Canonical, `/` or without a trailing slash; matches whole segments. */
+  readonly path: string;
+  readonly protocol: 'http' | 'mcp';
+  /** Accepted methods; undefined accepts all. */
+  readonly methods: ReadonlySet<string> | undefined;
+  /** Open to every caller, without token or policy. */
+  readonly public: boolean;
+  /**
+   * Whether it leads clients to the front door, which alone gets its own cookies, and what its clients authenticate
+   * with.
+   */
+  readonly isFrontDoor: boolean;
+  /** Whether the gateway answers it itself: only a token whose `aud` names it may decide on calls and tokens. */
+  readonly isEndpoint: boolean;
+  readonly resource: ResourceMetadata | undefined;
+  /** In the order in which they introspect an opaque token; empty only on a public route. */
+  readonly authorizationServers: readonly AuthorizationServer[];
+  /** What its servers, all of them, want before a scope in requests; undefined: nothing. */
+  readonly scopePrefix: string | undefined;
+  /** `aud` must contain one of them exactly; empty only on a public route. */
+  readonly audiences: readonly string[];
+  readonly tokens: ReadonlySet<TokenForm>;
+  /** Whether the operator chose {@link tokens}; otherwise they are what the servers can validate. */
+  readonly statesTokens: boolean;
+  /** Undefined: any valid token for the audience passes. */
+  readonly policy: Policy | undefined;
+  /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
+  readonly lock: Lock | undefined;
+  readonly upstream: Upstream;
+  /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
+  readonly keepaliveMs: number | undefined;
+  /** How often the gateway introspects the token of an open stream again; undefined: the token only expires. */
+  readonly revalidateMs: number | undefined;
+  /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
+  readonly dpop: Dpop | undefined;
+  /** Which scopes a 401 names: {@link firstScopes}. */
+  readonly firstChallenge: 'policy' | 'supported' | 'none';
+  /** Whether the gateway answers a `tools/call` that no new token would help with a tool result; `http` elsewhere. */
+  readonly finalRefusals: 'http' | 'tool_error';
+  /** Requests of one subject on this route; undefined: unlimited. */
+  readonly rate: Rate | undefined;
+  /** What happens to a path below the route's own; always `pass` on an http route. */
+  readonly below: 'refuse' | 'pass';
+  /** What happens to a query; always `pass` on an http route. */
+  readonly query: 'refuse' | 'pass';
+  /** Whether the gateway forwards WebSocket upgrades. */
+  readonly upgrade: 'websocket' | undefined;
+  /** The settings of capabilities, which `Slot` reads; undefined: none. */
+  readonly slots: ReadonlyMap<object, object> | undefined;
+}
+
+/** The URL of a route's server, as commands and locks ask it; `/` for the root. */
+export function serverUrl({ origin, path }: Upstream): string {
+  return origin + (path || '/');
+}
+
+/** Scopes as clients of a route must request them. */
+export function requestedScopes({ scopePrefix }: Route, scopes: readonly string[]): readonly string[] {
+  return prefixedScopes(scopes, scopePrefix);
+}
+
+/** The scopes that a 401 of a route names, as policies have them; empty: none. */
+export function firstScopes({ firstChallenge, policy, resource }: Route): readonly string[] {
+  const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
+  return scopes ?? [];
+}
+
+/**
+ * The scopes that a later challenge of a route may name although its first one, in a 401, does not: what a client must
+ * be able to step up to. The official MCP clients register with the scope of the first challenge (RFC 7591 §2). At an
+ * authorization server that offers dynamic registration and never grants a client more than it registered with, these
+ * scopes are out of reach, and its answer is `invalid_scope`. Its metadata do not say whether a server does so.
+ */
+export function stepUpScopes(route: Route): readonly string[] {
+  const first = new Set(firstScopes(route));
+  return (route.policy?.scopes ?? []).filter((scope) => !first.has(scope));
+}

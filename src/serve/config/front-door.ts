@@ -1,0 +1,357 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Address } from '../../core/model/config.ts';
+import { type AuthorizationServer, prefixedScopes } from '../../core/model/authorization-server.ts';
+import {
+  type AssertionIssuer,
+  type ClaimsMapping,
+  type ClientRules,
+  FRONT_DOOR,
+  type FrontDoor,
+  type FrontDoorScope,
+  type IdentityProvider,
+  type RegisteredClient,
+  type RegistrationRules,
+  reservedClaims,
+} from '../../core/model/front-door.ts';
+import {
+  entryOf,
+  address,
+  anyText,
+  claimName,
+  domain,
+  issuerUrl,
+  network,
+  plainUrl,
+  reject,
+} from '../../core/config/values.ts';
+import { readCredentials, readTimes } from './authorization-servers.ts';
+import { readRate } from './sections.ts';
+import type {
+  AuthorizationServerKeys,
+  GatewayKeys,
+  IdentityProviderKeys,
+  RegisteredClientKeys,
+} from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import { loopbackHostPattern } from '../../core/lib/ip-address.ts';
+import { knownRedirects } from '../../core/model/quirks/clients.ts';
+
+/** Holds the secret between the front door and the gateway where no `session_key` is configured. */
+export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
+
+type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
+
+/**
+ * `front_door`. Problems are reported to the fields, and the result is then not used.
+ *
+ * @param base The folder of `gateway.yaml`.
+ */
+export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJS.ProcessEnv): FrontDoor | undefined {
+  const field = root.get('front_door');
+  if (!field.present) return undefined;
+  const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
+  const listen = field.get('listen').read(address);
+  const providers = readProviders(field.get('identity_providers'), scopePrefixes(root.get('authorization_servers')));
+  const scopes = readScopes(field.get('scopes'));
+  const tokens = field.get('tokens');
+  const format = tokens.get('format').choice();
+  const gatewaySecret = secretOfGateway(root, env);
+  const clients = readClients(field.get('clients'));
+  const keys = field.get('keys').text();
+  const limits = field.get('limits');
+  const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
+  return {
+    issuer,
+    listen,
+    keys: keys === undefined ? undefined : resolve(base, keys),
+    providers,
+    clients,
+    scopes,
+    acrValues: field.get('acr_values').list(anyText),
+    tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
+    assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
+    limits: {
+      sign_ins: readRate(limits.get('sign_ins')),
+      registrations: readRate(limits.get('registrations')),
+      requests: readRate(limits.get('requests')),
+    },
+    gatewaySecret,
+    // This place is absent, so that it has the defaults of every server.
+    server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),
+  };
+}
+
+/** An issuer without a trailing slash: every URL below it is built by appending a path. */
+function frontDoorIssuer(text: string): string {
+  const issuer = issuerUrl(text);
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname === '/' ? '' : pathname;
+  if (origin + path !== issuer) {
+    reject('is not in the form of https://host/path: no trailing slash, default port, capitals or dot segments');
+  }
+  return /[^\w\-.~/]|\/\//.test(path) ? reject('has a path that servers read in different ways') : issuer;
+}
+
+/** Where the gateway reaches the front door: its own listener, whatever leads clients there. */
+export function ownBackchannel(issuer: string, listen: Address): string {
+  const path = URL.canParse(issuer) ? new URL(issuer).pathname.replace(/\/$/, '') : '';
+  return reachableAt(listen) + path;
+}
+
+/** The URL by which a process of the same machine reaches a listener. */
+export function reachableAt({ host, port }: Address): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
+function serverOf(
+  {
+    issuer,
+    backchannel,
+    format,
+    gatewaySecret,
+  }: Pick<FrontDoor, 'issuer' | 'gatewaySecret'> & { backchannel: string; format: FrontDoor['tokens']['format'] },
+  defaults: Field<AuthorizationServerKeys>,
+): AuthorizationServer {
+  return {
+    name: FRONT_DOOR,
+    issuer,
+    backchannel,
+    jwt: format === 'jwt' ? { algorithms: ['ES256'], types: ['at+jwt'], jwksUri: undefined } : undefined,
+    introspection:
+      format === 'jwt'
+        ? undefined
+        : {
+            credentials: { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: gatewaySecret },
+            prefix: undefined,
+            response: { kind: 'json' },
+            endpoint: undefined,
+            cacheMs: defaults.get('introspection').get('cache').duration(),
+            audience: 'required',
+          },
+    ...readTimes(defaults),
+  };
+}
+
+/** The same in all processes and replicas: from `session_key`, or from the environment that `serve` sets. */
+function secretOfGateway(root: Field<GatewayKeys>, env: NodeJS.ProcessEnv): string {
+  const sessionKey = root.get('session_key').text();
+  if (sessionKey === undefined) return env[GATEWAY_SECRET_VARIABLE] ?? randomBytes(32).toString('hex');
+  return Buffer.from(hkdfSync('sha256', sessionKey, '', 'sallyport front door v1: gateway', 32)).toString('hex');
+}
+
+/** `scope_prefix` of the authorization servers, by issuer: the same server may be a provider too. */
+function scopePrefixes(servers: Field<GatewayKeys['authorization_servers']>): ReadonlyMap<unknown, string | undefined> {
+  return new Map(
+    servers.entries().map(([, server]) => [server.get('issuer').text(), server.get('scope_prefix').text()] as const),
+  );
+}
+
+function readProviders(
+  field: Field<FrontDoorKeys['identity_providers']>,
+  prefixes: ReadonlyMap<unknown, string | undefined>,
+): ReadonlyMap<string, IdentityProvider> {
+  const providers = new Map<string, IdentityProvider>();
+  const owners = new Map<string, string>();
+  const entries = field.entries();
+  for (const [key, provider] of entries) {
+    const issuer = provider.get('issuer').read(issuerUrl) ?? '';
+    const domains = provider.get('domains');
+    if (entries.length > 1 && !domains.present) {
+      provider.addProblem('missing key: domains (several providers are defined, and the address decides)', 'key');
+    }
+    const found = domains.list((text) => ownDomain(domain(text), key, owners));
+    providers.set(key, {
+      name: key,
+      issuer,
+      backchannel: provider.get('backchannel').read(plainUrl) ?? issuer,
+      credentials: readProviderCredentials(provider),
+      scopes: prefixedScopes(withOpenid(provider.get('scopes').list(anyText)), prefixes.get(issuer)),
+      domains: found,
+      claims: readClaims(provider.get('claims')),
+    });
+  }
+  return providers;
+}
+
+/** OpenID Connect Core §3.1.2.1: without `openid` there is no ID token. */
+function withOpenid(scopes: readonly string[]): readonly string[] {
+  return scopes.includes('openid') ? scopes : ['openid', ...scopes];
+}
+
+function ownDomain(found: string, provider: string, owners: Map<string, string>): string {
+  const owner = owners.get(found) ?? provider;
+  owners.set(found, owner);
+  return owner === provider ? found : reject(`is also a domain of ${owner}`);
+}
+
+function readProviderCredentials(field: Field<IdentityProviderKeys>): IdentityProvider['credentials'] {
+  const clientAuth = field.get('client_auth').choice();
+  if (clientAuth !== 'none') return readCredentials(field, clientAuth);
+  for (const key of ['client_secret', 'client_key', 'client_key_id'] as const) {
+    if (field.get(key).present) field.get(key).addProblem('does not apply with client_auth: none', 'key');
+  }
+  return { clientId: field.get('client_id').text() ?? '', clientAuth };
+}
+
+function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping {
+  const mapping = new Map<string, string>();
+  for (const [claim, source] of field.entries()) {
+    if (reservedClaims.has(claim)) source.addProblem(`the front door itself sets ${claim}`, 'key');
+    mapping.set(claim, source.read(claimName) ?? '');
+  }
+  return mapping;
+}
+
+function readScopes(field: Field<FrontDoorKeys['scopes']>): ReadonlyMap<string, FrontDoorScope> {
+  return new Map(
+    field.entries().map(([scope, settings]) => [
+      scope,
+      {
+        title: settings.get('title').text() ?? '',
+        lifetimeMs: settings.get('lifetime').duration(),
+        maxAgeMs: settings.get('max_age').duration(),
+      },
+    ]),
+  );
+}
+
+function readAssertions(
+  field: Field<FrontDoorKeys['assertions']>,
+  { providers, clients, scopes }: Pick<FrontDoor, 'providers' | 'clients' | 'scopes'>,
+): ReadonlyMap<string, AssertionIssuer> {
+  const issuers = new Map<string, AssertionIssuer>();
+  const isRegistered = among(clients.registered, 'clients.registered');
+  for (const [key, assertion] of field.entries()) {
+    const issuer = assertion.get('issuer').read(issuerUrl) ?? '';
+    const same = [...issuers.values()].find((other) => issuer !== '' && other.issuer === issuer);
+    if (same !== undefined) assertion.get('issuer').addProblem(`is also the issuer of assertions.${same.name}`);
+    issuers.set(key, {
+      name: key,
+      issuer,
+      backchannel: assertion.get('backchannel').read(plainUrl) ?? issuer,
+      provider: assertion.get('provider').read(among(providers, 'identity_providers')),
+      clients: assertion.get('clients').list((id) => confidential(isRegistered(id), clients)),
+      scopes: assertion.get('scopes').list(among(scopes, 'scopes')),
+      claims: readClaims(assertion.get('claims')),
+    });
+  }
+  return issuers;
+}
+
+/** A client that can authenticate: any program could present the assertions of another. */
+function confidential(id: string, { registered }: FrontDoor['clients']): string {
+  if (registered.get(id)?.secret !== undefined) return id;
+  return reject('is a public client', `set front_door.clients.registered.${id}.client_secret`);
+}
+
+/** A parser that takes only the names of a mapping of `front_door`. */
+function among(mapping: ReadonlyMap<string, unknown>, name: string): (text: string) => string {
+  const names = [...mapping.keys()];
+  const has = names.length === 0 ? 'it has no entry' : `it has ${names.join(', ')}`;
+  return entryOf(new Map(names.map((each) => [each, each])), `is not in front_door.${name}`, has);
+}
+
+type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']>;
+
+function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
+  const refresh = field.get('refresh').isTrue();
+  const registration = field.get('registration');
+  return {
+    refresh,
+    metadataDocuments: field.get('metadata_documents').list(documentPattern),
+    documentAddresses: field.get('document_addresses').list(network),
+    registration: registration.present ? readRegistration(registration) : undefined,
+    registered: new Map(
+      field
+        .get('registered')
+        .entries()
+        .map(([id, client]) => [id, readRegistered(id, client, refresh)]),
+    ),
+  };
+}
+
+function readRegistration(field: Field<ClientsKeys['registration']>): RegistrationRules {
+  const listed = field.get('redirect_uris').list(redirectPatternOrKnown);
+  const nameOf = (entry: string): string => (entry.startsWith(KNOWN) ? entry.slice(KNOWN.length) : '');
+  return {
+    redirectUris: [...new Set(listed.flatMap((entry) => knownRedirects.get(nameOf(entry)) ?? anyPort(entry)))],
+    known: listed.map(nameOf).filter((name) => name !== ''),
+    initialAccessToken: field.get('initial_access_token').text(),
+    lifetimeMs: field.get('lifetime').duration(),
+  };
+}
+
+function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh: boolean): RegisteredClient {
+  if (id === 'approvals')
+    field.addProblem('is the client identifier of the page of approvals: choose another one', 'key');
+  if (id === 'gateway') field.addProblem('is the client identifier of the gateway itself: choose another one', 'key');
+  const own = field.get('refresh');
+  return {
+    name: field.get('name').text() ?? id,
+    // One that cannot be read makes no public client.
+    secret: field.get('client_secret').text() ?? (field.get('client_secret').present ? '' : undefined),
+    redirectUris: field.get('redirect_uris').list(registeredRedirect),
+    refresh: own.present ? own.isTrue() : refresh,
+    mayApprove: field.get('approvals').isTrue(),
+  };
+}
+
+/** An https URL in which `*` stands for a part of a segment, and a final `**` for any rest of the path. */
+function documentPattern(text: string): string {
+  if (!text.startsWith('https://')) reject('is not an https URL');
+  return urlPattern(text);
+}
+
+/** Begins the name of a client that is known, in place of a pattern. */
+const KNOWN = 'known:';
+
+function redirectPatternOrKnown(text: string): string {
+  if (!text.startsWith(KNOWN)) return redirectPattern(text);
+  const names = [...knownRedirects.keys()].map((name) => KNOWN + name);
+  return entryOf(
+    new Map(names.map((each) => [each, each])),
+    'is not a known client',
+    `they are ${names.join(', ')}`,
+  )(text);
+}
+
+const loopbackPort = new RegExp(`^(http://${loopbackHostPattern})(?::[0-9]+|:\\*)?(?=/|$)`);
+
+/** RFC 8252 §7.3: the port of a loopback address is the system's choice, made anew at each sign-in. */
+function anyPort(pattern: string): string {
+  return pattern.replace(loopbackPort, '$1:*');
+}
+
+const loopbackRedirect = new RegExp(`^http://${loopbackHostPattern}(?::|/|$)`);
+
+/**
+ * A pattern of redirect URIs: an https URL, an http URL on loopback, or a private scheme such as
+ * `com.example.app:/callback`.
+ */
+function redirectPattern(text: string): string {
+  if (text.startsWith('http:') && !loopbackRedirect.test(text)) {
+    reject('is http and not on loopback: codes would cross the network in plain text');
+  }
+  return urlPattern(text);
+}
+
+/** A redirect URI of one client: only the port of a loopback address varies, RFC 8252 §7.3. */
+function registeredRedirect(text: string): string {
+  redirectPattern(text);
+  return text.replace(/^(http:\/\/[^/]*):\*/, '$1').includes('*')
+    ? reject('has a * other than the port of a loopback address')
+    : text;
+}
+
+function urlPattern(text: string): string {
+  // A `*` in the scheme would also stand for schemes that carry codes to an attacker.
+  if (!/^[a-z][a-z0-9+.-]*:/.test(text)) reject('does not begin with a scheme, such as https:');
+  const [, authority = '', path = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/]*)(.*)$/.exec(text) ?? [];
+  // In a host, `*` would also stand for hosts of other people.
+  if (authority.replace(/:\*$/, '').includes('*')) reject('has a * in its host: name each host');
+  if (/[?#\\\s]|\/\.{1,2}(?:\/|$)/.test(text)) reject('has a query, a fragment, a dot segment or a space');
+  if (/\*\*(?!$)|\*\*\*/.test(path)) reject('has a ** that is not at its end');
+  return text;
+}

@@ -1,0 +1,288 @@
+import { createHash } from 'node:crypto';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { GatewayKeys } from '../../../schema/validators.js';
+import type { Config, LogSettings, PolicyFolder, SharedStore } from '../../core/model/config.ts';
+import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import type { Policy } from '../../core/model/policy.ts';
+import { closeHierarchy } from '../../core/model/principal.ts';
+import {
+  anyText,
+  hostName,
+  longSecret,
+  network,
+  origin,
+  pageUrl,
+  recordedClaim,
+  storeUrl,
+} from '../../core/config/values.ts';
+import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
+import { readApprovals } from './approvals.ts';
+import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
+import { type Field, Report } from '../../core/config/field.ts';
+import { readFrontDoor } from './front-door.ts';
+import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
+import { expand, type Expanded } from '../../core/config/placeholders.ts';
+import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
+import { readLocks } from '../../capabilities/lock/lock-file.ts';
+import { type ReadPolicies, readPolicies } from './policies.ts';
+import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
+import { readRevocation } from './revocation.ts';
+import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
+import { isSecret, violations } from '../../core/config/schema.ts';
+import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
+import { isObject } from '../../core/lib/json/own-member.ts';
+import { capabilities } from '../../capabilities/all.ts';
+import { loopbackHosts } from '../../core/lib/ip-address.ts';
+
+/** A configuration and what it was made from. */
+export interface Loaded {
+  readonly config: Config;
+  /** Every file that was read, and the folder of policies: what to watch for changes. */
+  readonly files: readonly string[];
+  /** Everything that was read, so that another process can load the same. */
+  readonly snapshot: Snapshot;
+  readonly policyFolder: PolicyFolder;
+}
+
+/**
+ * Reads and checks `gateway.yaml`, the policies beside it and the secrets that it names.
+ *
+ * @param env What `${env:NAME}` refers to.
+ * @throws {ConfigError} with every problem.
+ */
+export async function loadConfig(file: string, env: NodeJS.ProcessEnv = process.env): Promise<Config> {
+  return (await load(file, env)).config;
+}
+
+/** {@link loadConfig}, with the files to watch. @param source Where they are read from; default: the disk. */
+export function load(file: string, env: NodeJS.ProcessEnv = process.env, source: Files = disk): Promise<Loaded> {
+  return read(file, { env, source, needsSecrets: true });
+}
+
+/**
+ * {@link load} for a command that uses no secret. A secret whose variable or file is missing is left out: policies can
+ * be tested where the secrets of production are not known.
+ */
+export function loadWithoutSecrets(file: string): Promise<Loaded> {
+  return read(file, { env: process.env, source: disk, needsSecrets: false });
+}
+
+/**
+ * `admin` of `gateway.yaml`, and nothing else: an operator must be able to end rights from any shell. Its token is
+ * undefined if its variable or file is missing.
+ *
+ * @throws {ConfigError} for a file that cannot be read, and for problems of `admin`.
+ */
+export async function loadAdmin(file: string): Promise<Config['admin']> {
+  const { document } = await documentIn(file, disk);
+  const { admin } = isObject(document.value) ? document.value : {};
+  const report = new Report(document);
+  for (const violation of violations('gateway', document.value))
+    if (violation.path[0] === 'admin') report.note(violation);
+  const expanded = await expand({ admin }, process.env, dirname(file), disk);
+  reportFaults(expanded, report, false);
+  const settings = readAdmin(report.root<GatewayKeys>(document.value, expanded.value).get('admin'));
+  if (report.problems().length > 0) throw new ConfigError(report.problems(), [file]);
+  return settings;
+}
+
+/** @throws {ConfigError} if it is not there, not YAML or empty. */
+async function documentIn(file: string, files: Files): Promise<{ readonly document: YamlFile; readonly text: string }> {
+  const { text, fault } = await files.text(file);
+  if (text === undefined) throw new ConfigError([new Problem(file, undefined, [], missingFile(fault ?? ''))], [file]);
+  const document = parseYaml(file, text);
+  if (document.problems.length > 0) throw new ConfigError(document.problems, [file]);
+  if (document.value === null) throw new ConfigError([new Problem(file, undefined, [], 'is empty')], [file]);
+  return { document, text };
+}
+
+function reportFaults({ faults }: Expanded, report: Report, needsSecrets: boolean): void {
+  for (const { path, message, isMissing } of faults)
+    if (needsSecrets || !isMissing || !isSecret(path)) report.addProblem(path, message);
+}
+
+interface Reading {
+  readonly env: NodeJS.ProcessEnv;
+  readonly source: Files;
+  readonly needsSecrets: boolean;
+}
+
+async function read(file: string, { env, source, needsSecrets }: Reading): Promise<Loaded> {
+  const files = recorded(source);
+  const { document, text } = await documentIn(file, files);
+  const report = new Report(document);
+  for (const violation of violations('gateway', document.value)) report.note(violation);
+  const base = dirname(file);
+  const expanded = await expand(document.value, env, base, files);
+  reportFaults(expanded, report, needsSecrets);
+
+  const root = report.root<GatewayKeys>(document.value, expanded.value);
+  const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, files);
+  const locks = await readLocks(path, folderLabel, folder.lockKeys, files);
+  const { tls, files: tlsFiles } = await readTls(root, base, files);
+  const policyFolder = { path, label: folderLabel, texts: folder.texts };
+  const texts = new Map([...folder.texts, ...locks.texts]);
+  const hash = hashOf(text, texts);
+  const referents = { folder, folderLabel, locks: locks.locks };
+  const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
+
+  const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const problems = [...report.problems(), ...folder.problems, ...locks.problems];
+  if (problems.length === 0) {
+    const message = 'matches no path of the routes with this policy; a path is that of the whole request';
+    for (const { policy, name } of unreachableRequests(valid.routes)) {
+      problems.push(folder.problemAt(policy, { path: ['requests', name], part: 'key', message }));
+    }
+  }
+  if (problems.length === 0) problems.push(...openApprovers(valid, folder));
+  // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
+  if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
+  const config = { ...valid, warnings: warningLines(valid, document, folder) };
+  return { config, files: paths, snapshot: files.snapshot(), policyFolder };
+}
+
+/** Approvals that every person could give who can sign in at the front door: its page makes a token with all scopes. */
+function openApprovers({ approvals, routes }: ConfigFromRoot, folder: ReadPolicies): readonly Problem[] {
+  if (approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
+  const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
+  const message = `${why}: add claims, or write {} to let any person approve`;
+  const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
+  return [...policies].flatMap(({ name, openApprovers: paths }) =>
+    paths.map((path) => folder.problemAt(name, { path, part: 'value', message })),
+  );
+}
+
+/** The configuration that another process read, from the texts that it read. */
+export async function loadSnapshot(file: string, snapshot: Snapshot): Promise<Config> {
+  return (await load(file, process.env, filesOf(snapshot))).config;
+}
+
+/** Warnings as problems are printed: those of `gateway.yaml` first, each file in the order of its text. */
+function warningLines(valid: Omit<Config, 'warnings'>, document: YamlFile, folder: ReadPolicies): readonly string[] {
+  const found = warningsOf(valid, folder.placedScopes).map((warning) =>
+    warning.policy === undefined ? problemIn(document, warning) : folder.problemAt(warning.policy, warning),
+  );
+  if (!isLocal(valid)) found.push(...plainSecrets(document));
+  const isOwn = ({ file }: Problem): boolean => file === document.file;
+  const inPolicies = [...folder.warnings, ...found.filter((each) => !isOwn(each))];
+  return [...found.filter(isOwn).toSorted(inTextOrder), ...inPolicies].map(String);
+}
+
+function missingFile(fault: string): string {
+  return fault === 'does not exist' ? `${fault}; sallyport init writes one` : fault;
+}
+
+async function readPolicyFolder(
+  field: Field<string>,
+  base: string,
+  read: Files,
+): Promise<{ folder: ReadPolicies; path: string; folderLabel: string }> {
+  const name = field.read(anyText);
+  const path = resolve(base, name);
+  // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
+  const folderName = field.present && !field.isFaulty() ? field.source() : name;
+  const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
+  const folder = await readPolicies(path, folderLabel, read);
+  if (!folder.exists && field.present && !field.isFaulty()) field.addProblem(`${field.quoted()} is not a folder`);
+  return { folder, path, folderLabel };
+}
+
+type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>;
+
+function readRoot(
+  root: Field<GatewayKeys>,
+  base: string,
+  policies: Pick<Referents, 'folder' | 'folderLabel' | 'locks'>,
+  env: NodeJS.ProcessEnv,
+): ConfigFromRoot {
+  // A missing required value is replaced by any other: the reported problem keeps the result from being used.
+  const publicUrl = root.get('public_url').read(origin) ?? '';
+  const frontDoor = readFrontDoor(root, base, env);
+  const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
+  const limits = root.get('limits');
+  const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
+  const rate = readRate(limits.get('rate'));
+  const routes = readRoutes(root.get('routes'), {
+    publicUrl,
+    servers,
+    ...policies,
+    frontDoorIssuer: frontDoor?.issuer,
+    endpointsAtRoot,
+    rate,
+    hasApprovals: root.get('approvals').present,
+    slots: capabilities.map(({ read }) => read(root)),
+  });
+  return {
+    publicUrl,
+    ...readAddresses(root),
+    console: { grafana: root.get('console').get('grafana').read(pageUrl) },
+    trustedProxies: root.get('trusted_proxies').list(network),
+    certificateProxies: root.get('certificate_proxies').list(network),
+    shared: readShared(root),
+    authorizationServers: servers,
+    frontDoor,
+    revocation: readRevocation(root.get('revocation'), {
+      publicUrl,
+      servers,
+      frontDoor,
+      routes,
+      base,
+    }),
+    scopeHierarchy: readScopes(root.get('scopes')),
+    sessionKey: root.get('session_key').read(longSecret),
+    allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
+    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(origin)]),
+    limits: readLimits(limits),
+    telemetry: readTelemetry(root.get('telemetry')),
+    log: readLog(root.get('log'), base),
+    rootResource: readRootResource(root.get('root_resource'), routes),
+    endpointsAtRoot,
+    routes,
+    approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes, rate }),
+    policies: new Map(
+      [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
+    ),
+  };
+}
+
+function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
+  const file = log.get('file').text();
+  return {
+    level: log.get('level').choice(),
+    decisions: log.get('decisions').choice(),
+    details: {
+      paths: log.get('paths').isTrue(),
+      addresses: log.get('addresses').isTrue(),
+      claims: log.get('claims').list(recordedClaim),
+    },
+    file: file === undefined ? undefined : resolve(base, file),
+  };
+}
+
+function hostOf(publicUrl: string): string {
+  return URL.canParse(publicUrl) ? new URL(publicUrl).hostname : '';
+}
+
+function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
+  return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
+}
+
+function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
+  const shared = root.get('shared');
+  const onFailure = root.get('on_store_failure');
+  const url = shared.read(storeUrl);
+  const found = onFailure.choice();
+  if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
+  // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
+  if (shared.present && !root.get('session_key').present) {
+    shared.addProblem('needs session_key: set the same one on all replicas', 'key');
+  }
+  return url === undefined ? undefined : { url, onFailure: found };
+}
+
+/** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */
+function hashOf(gateway: string, policies: ReadonlyMap<string, string>): string {
+  const hash = createHash('sha256').update(JSON.stringify([gateway]));
+  for (const entry of policies) hash.update(JSON.stringify(entry));
+  return hash.digest('hex');
+}

@@ -1,0 +1,182 @@
+/**
+ * @module What a policy that its schema accepts probably does not mean: texts that look like a pattern, a path or a
+ * variable are compared as they are written.
+ */
+
+import { describeValue } from '../../core/lib/json/describe-value.ts';
+import {
+  conditionsIn,
+  matchedPatterns,
+  type PastDocument,
+  type PolicyDocument,
+  type PredicateDocument,
+  type ValueDocument,
+} from '../../core/policy/document.ts';
+import { claimPathMistake, elementMistake, nameMistake, textMistake } from './literal-text.ts';
+import type { Path } from '../../core/config/problems.ts';
+import type { Violation } from '../../core/config/schema.ts';
+
+interface PolicyMistakes {
+  /** What no caller could satisfy. */
+  readonly faults: readonly Violation[];
+  /** What may be meant. */
+  readonly warnings: readonly Violation[];
+}
+
+/**
+ * The mistakes of a policy that its schema accepts.
+ *
+ * @param isPlain Whether the text at a place is written without quotes.
+ */
+export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => boolean = () => false): PolicyMistakes {
+  const faults: Violation[] = [];
+  const warnings: Violation[] = [];
+  for (const { path, condition } of conditionsIn(document)) {
+    const { scope, acr, claims = {}, arguments: callArguments = {} } = condition;
+    if (scope !== undefined) {
+      const fault = commasBetween(scope, [...path, 'scope']);
+      if (fault === undefined) warnings.push(...textsOf(scope, [...path, 'scope']).flatMap(scopeMistakes));
+      else faults.push(fault);
+    }
+    if (acr !== undefined) warnings.push(...textsOf(acr, [...path, 'acr']).flatMap(elementWarnings));
+    for (const [name, value] of Object.entries(claims)) {
+      const at = [...path, 'claims', name];
+      warnings.push(...warningOf(at, claimPathMistake(name), 'key'), ...valueWarnings(value, at, isPlain));
+    }
+    for (const [pointer, value] of Object.entries(callArguments)) {
+      warnings.push(...valueWarnings(value, [...path, 'arguments', pointer], isPlain));
+    }
+  }
+  for (const { path, source } of matchedPatterns(document)) {
+    const { fault, warning } = slashesAround(source);
+    if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
+    else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
+  }
+  warnings.push(...entryWarnings(document));
+  return { faults, warnings };
+}
+
+/**
+ * Placeholders and variables in a policy, in its keys too. If `not: ${env:X}` were taken literally, every caller would
+ * pass. In `matches`, `[^${}]` is a set of characters: the compiler reports what is no regular expression.
+ */
+export function placeholdersIn(value: unknown, path: Path = []): readonly Violation[] {
+  if (typeof value === 'string') return placeholderIn(value, path, 'value');
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    return placeholderIn(key, at, 'key').concat(placeholdersIn(inner, at));
+  });
+}
+
+function placeholderIn(text: string, path: Path, part: 'key' | 'value'): readonly Violation[] {
+  if (/\$\{(?:env|file):/.test(text)) return [{ path, part, message: 'placeholders work in gateway.yaml only' }];
+  const [variable] = (path.at(-1) !== 'matches' && /\$\{[\w.:/[\]-]+\}/.exec(text)) || [];
+  if (variable === undefined) return [];
+  const literal = `${describeValue(variable)} is no variable: a policy takes it as it is written`;
+  return [{ path, part, message: `${literal}; write the value itself` }];
+}
+
+interface PlacedText {
+  readonly text: string;
+  readonly path: Path;
+}
+
+function textsOf(value: string | readonly string[], path: Path): readonly PlacedText[] {
+  if (typeof value === 'string') return [{ text: value, path }];
+  return Array.from(value, (text, index) => ({ text, path: [...path, index] }));
+}
+
+function warningOf(path: Path, message: string | undefined, part: 'key' | 'value' = 'value'): readonly Violation[] {
+  return message === undefined ? [] : [{ path, part, message }];
+}
+
+function scopeMistakes({ text, path }: PlacedText): readonly Violation[] {
+  const comma = commaWithin(text, path);
+  return comma.length > 0 ? comma : text.split(' ').flatMap((scope) => elementWarnings({ text: scope, path }));
+}
+
+function elementWarnings({ text, path }: PlacedText): readonly Violation[] {
+  return warningOf(path, elementMistake(text));
+}
+
+function valueWarnings(value: ValueDocument, path: Path, isPlain: (path: Path) => boolean): readonly Violation[] {
+  const whole = (each: unknown, at: Path): readonly Violation[] =>
+    typeof each === 'string' ? warningOf(at, textMistake(each, { isPlain: isPlain(at) })) : [];
+  const members = (list: readonly unknown[], at: Path): readonly Violation[] =>
+    list.flatMap((each, index) => whole(each, [...at, index]));
+  if (Array.isArray(value)) return members(value as readonly unknown[], path);
+  if (typeof value !== 'object') return whole(value, path);
+  const { equals, one_of: oneOf = [], contains, not } = value as PredicateDocument;
+  return [
+    ...whole(equals, [...path, 'equals']),
+    ...members(oneOf, [...path, 'one_of']),
+    ...(typeof contains === 'string' ? elementWarnings({ text: contains, path: [...path, 'contains'] }) : []),
+    ...(not === undefined ? [] : valueWarnings(not, [...path, 'not'], isPlain)),
+  ];
+}
+
+/** Warnings of the names of entries, and of what their rules over time name. */
+function entryWarnings(document: PolicyDocument): readonly Violation[] {
+  const warnings: Violation[] = [];
+  for (const key of ['tools', 'prompts', 'methods', 'resources', 'requests'] as const) {
+    for (const [name, { after, never_after: neverAfter, quota = [] }] of Object.entries(document[key] ?? {})) {
+      const path = [key, name];
+      warnings.push(...warningOf(path, nameMistake(key, name), 'key'));
+      warnings.push(...pastWarnings(after, [...path, 'after']), ...pastWarnings(neverAfter, [...path, 'never_after']));
+      for (const [index, { by = '' }] of quota.entries()) {
+        warnings.push(...warningOf([...path, 'quota', index, 'by'], claimPathMistake(by)));
+      }
+    }
+  }
+  return warnings;
+}
+
+function pastWarnings(past: PastDocument | undefined, path: Path): readonly Violation[] {
+  if (past === undefined) return [];
+  return [
+    ...textsOf(past.tool ?? [], [...path, 'tool']).flatMap((tool) =>
+      warningOf(tool.path, nameMistake('tools', tool.text)),
+    ),
+    ...warningOf([...path, 'by'], claimPathMistake(past.by ?? '')),
+  ];
+}
+
+/** Scopes are separated by spaces: with commas besides, each is another scope than the one that tokens have. */
+export function commasBetween(scope: string | readonly string[], path: Path): Violation | undefined {
+  if (typeof scope !== 'string' || !/, | ,/.test(scope)) return undefined;
+  return { path, part: 'value', message: `${describeValue(scope)} has commas between scopes; write ${split(scope)}` };
+}
+
+/** RFC 6749 §3.3 allows a comma in a scope. */
+function commaWithin(scope: string, path: Path): readonly Violation[] {
+  if (!scope.includes(',')) return [];
+  const meant = split(scope);
+  const number = meant.includes(' ') ? ' for several' : '';
+  const message = `${describeValue(scope)} is one scope with a comma; write ${meant}${number}`;
+  return [{ path, part: 'value', message }];
+}
+
+function split(scope: string): string {
+  return JSON.stringify(
+    scope
+      .split(/[ ,]+/)
+      .filter((token) => token !== '')
+      .join(' '),
+  );
+}
+
+/** Slashes delimit a regular expression in JavaScript; in YAML they are part of it. */
+function slashesAround(source: string): { readonly fault?: string; readonly warning?: string } {
+  const [, meant, flags] = /^\/(.+)(?<!\\)\/([dgimsuvy]*)$/s.exec(source) ?? [];
+  if (meant === undefined) return {};
+  const found = describeValue(source);
+  // Before ^ and after $ stands no character.
+  if (meant.startsWith('^') || /(?<!\\)(?:\\\\)*\$$/.test(meant)) {
+    const remedy = `write ${describeValue(meant)}${flags === '' ? '' : '; flags cannot be set'}`;
+    return { fault: `${found} matches no text, because its slashes are part of it; ${remedy}` };
+  }
+  if (flags !== '') return {};
+  const remedy = `write ${describeValue(meant)}, or ${describeValue(`\\/${meant}\\/`)} if they are meant`;
+  return { warning: `${found} matches only text with these slashes; ${remedy}` };
+}

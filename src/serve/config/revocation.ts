@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
+import { issuersOf } from '../../core/model/authorization-server.ts';
+import type { Config } from '../../core/model/config.ts';
+import type {
+  EventSource,
+  RevocationEndpoint,
+  RevocationSettings,
+  RevocationTarget,
+} from '../../core/model/revocation.ts';
+import { compilePolicy } from '../../core/policy/compile.ts';
+import { serverIn } from './authorization-servers.ts';
+import type { Field } from '../../core/config/field.ts';
+import { endpointRoute, requireOwnAudience } from './routes.ts';
+import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
+
+type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
+
+/** The settings that keys of `revocation` refer to. */
+export interface RevocationReferents extends Pick<Config, 'publicUrl' | 'frontDoor' | 'routes'> {
+  readonly servers: Config['authorizationServers'];
+  /** The folder of `gateway.yaml`. */
+  readonly base: string;
+}
+
+/** `revocation`. Problems are reported to the fields, and the result is then not used. */
+export function readRevocation(
+  field: Field<RevocationKeys | undefined>,
+  referents: RevocationReferents,
+): RevocationSettings | undefined {
+  if (!field.present) return undefined;
+  const file = field.get('file').text();
+  const targets = targetsOf(referents);
+  const sources = new Map<string, EventSource>();
+  /** The owners of paths, of `routes` and then of sources: one path leads to one thing. */
+  const paths = new Map(referents.routes.map(({ name, path }) => [path.toLowerCase(), `the route ${name}`]));
+  const claim = (path: string, owner: string, at: Field): void => {
+    const other = paths.get(path.toLowerCase());
+    if (other !== undefined) at.addProblem(`${at.quoted()} is also the path of ${other}`);
+    paths.set(path.toLowerCase(), owner);
+  };
+  for (const [name, source] of field.get('events').entries()) {
+    const read = readSource(name, source, referents.publicUrl, targets);
+    if (read.path !== undefined) claim(read.path, `revocation.events.${name}`, source.get('path'));
+    sources.set(name, read);
+  }
+  const endpoint = field.get('endpoint').present ? readEndpoint(field.get('endpoint'), referents, targets) : undefined;
+  if (endpoint !== undefined) claim(endpoint.route.path, 'the endpoint', field.get('endpoint').get('path'));
+  return {
+    keepMs: field.get('keep').duration(),
+    file: file === undefined ? undefined : resolve(referents.base, file),
+    sources,
+    endpoint,
+    commandTargets: [...targets.values()],
+  };
+}
+
+function readSource(
+  name: string,
+  field: Field<EventSourceKeys>,
+  publicUrl: string,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): EventSource {
+  const delivery = field.get('delivery').choice();
+  const isPush = delivery === 'push';
+  const [path, authorization, token] = [field.get('path'), field.get('authorization'), field.get('token')];
+  if (isPush && !path.present) field.addProblem('missing key: path (needed with delivery: push)', 'key');
+  for (const key of [path, authorization]) {
+    if (!isPush && key.present) key.addProblem('applies only with delivery: push', 'key');
+  }
+  const stream = field.get('stream').choice();
+  // A stream that is pushed to can be managed elsewhere.
+  if (!token.present && (!isPush || (field.get('stream').present && stream === 'create')))
+    field.addProblem(`missing key: token (needed with ${isPush ? 'stream: create' : 'delivery: poll'})`, 'key');
+  const streamId = field.get('stream_id');
+  const issuer = field.get('issuer').read(issuerUrl) ?? '';
+  if (streamId.present && stream !== 'existing') streamId.addProblem('applies only with stream: existing', 'key');
+  return {
+    name,
+    issuer,
+    audience: field.get('audience').text() ?? publicUrl,
+    targets: withIssuer(issuer, readTargets(field, targets)),
+    delivery,
+    path: path.read(routePath),
+    authorization: authorization.read(headerValue),
+    token: token.read(headerValue),
+    endpointOrigins: new Set([
+      ...(URL.canParse(issuer) ? [new URL(issuer).origin] : []),
+      ...field.get('endpoint_origins').list(origin),
+    ]),
+    stream,
+    streamId: streamId.text(),
+  };
+}
+
+/** A transmitter may name its people by its own `iss`, which differs from the `iss` of their tokens. */
+function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarget[]): readonly RevocationTarget[] {
+  if (first === undefined) return [];
+  return [{ ...first, issuers: [...new Set([...first.issuers, issuer])] }, ...others];
+}
+
+function readEndpoint(
+  field: Field<RevocationKeys['endpoint']>,
+  { publicUrl, servers, routes }: RevocationReferents,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): RevocationEndpoint {
+  const path = field.get('path').read(routePath) ?? '';
+  const trusted = field.get('authorization_servers');
+  if (!trusted.present && servers.size !== 1)
+    field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
+  const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
+  const audienceField = field.get('audience');
+  const audience = audienceField.text() ?? publicUrl + path;
+  requireOwnAudience(audienceField, audience, { routes, risk: 'revoke' });
+  return {
+    route: endpointRoute({
+      name: 'revocation',
+      path,
+      methods: new Set(['POST']),
+      firstChallenge: 'policy',
+      authorizationServers,
+      scopePrefix: authorizationServers[0]?.scopePrefix,
+      audiences: [audience],
+      policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
+    }),
+    targets: readTargets(field, targets),
+  };
+}
+
+function readTargets(
+  field: Field<Pick<EventSourceKeys, 'subjects' | 'may_revoke'> | undefined>,
+  targets: ReadonlyMap<string, RevocationTarget>,
+): readonly RevocationTarget[] {
+  const targetIn = entryOf(targets, 'is neither an authorization server nor an identity provider');
+  const subjects = field.get('subjects');
+  if (!subjects.present && targets.size > 1)
+    field.addProblem(`missing key: subjects (one of ${[...targets.keys()].join(', ')})`, 'key');
+  const first = subjects.present ? subjects.read(targetIn) : [...targets.values()][0];
+  const others = field.get('may_revoke').list(targetIn);
+  return [...new Set([...(first === undefined ? [] : [first]), ...others])];
+}
+
+function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
+  const ofServers = Array.from(servers.values(), (server): [string, RevocationTarget] => [
+    server.name,
+    { name: server.name, issuers: issuersOf(server), tokenIssuer: server.issuer, isProvider: false },
+  ]);
+  const ofProviders = Array.from(
+    frontDoor?.providers.values() ?? [],
+    ({ name, issuer }): [string, RevocationTarget] => [
+      name,
+      { name, issuers: [issuer], tokenIssuer: frontDoor?.issuer ?? '', isProvider: true },
+    ],
+  );
+  // People sign in at a provider that has the name of a server.
+  return new Map([...ofServers, ...ofProviders]);
+}

@@ -1,0 +1,119 @@
+import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
+import type { TokenForm } from '../../core/model/principal.ts';
+import type { Dpop } from '../../core/model/route.ts';
+import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import { algorithm } from '../../core/config/values.ts';
+
+/** `tokens` of a route: which forms its servers can validate, unless it names them. */
+export function readTokens(
+  field: Field<RouteKeys['tokens']>,
+  servers: readonly AuthorizationServer[],
+): ReadonlySet<TokenForm> {
+  const supported = supportedForms(servers);
+  if (!field.present) return supported;
+  for (const item of field.items()) {
+    // RFC 7662 §2.1: a server without `jwt` can introspect JWTs too, but only if the route lists that form.
+    if (item.choice() === 'opaque' && servers.length > 0 && !supported.has('opaque')) {
+      item.addProblem(`${item.quoted()} needs introspection in an authorization server that this route trusts`);
+    }
+  }
+  return new Set(field.choices());
+}
+
+/** The forms of tokens that one of the servers can validate. */
+export function supportedForms(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
+  const forms = new Set<TokenForm>();
+  if (servers.some(({ jwt }) => jwt !== undefined)) forms.add('jwt');
+  if (servers.some(({ introspection }) => introspection !== undefined)) forms.add('opaque');
+  return forms;
+}
+
+/**
+ * Requires that each opaque token on a route belongs to one server: a server that receives the tokens of another can
+ * use them. The route may set `opaque_tokens: shown_to_all` instead; even then no prefix may begin with another.
+ *
+ * @param route The route's own field.
+ */
+export function requireOwners(
+  route: Field<RouteKeys>,
+  forms: ReadonlySet<TokenForm>,
+  servers: readonly AuthorizationServer[],
+): void {
+  const choice = route.get('opaque_tokens').choice();
+  const introspecting = servers.filter(({ introspection }) => introspection !== undefined);
+  if (!forms.has('opaque') || introspecting.length < 2) return;
+  const trusted = route.get('authorization_servers');
+  const unmarked = introspecting.filter(({ introspection }) => introspection?.prefix === undefined);
+  if (choice === 'by_prefix' && unmarked.length > 0) {
+    trusted.addProblem(
+      `${listed(introspecting)} would receive the opaque tokens of each other on route ` +
+        `${route.get('name').quoted()}: ` +
+        `set introspection.prefix of ${listed(unmarked)}, or opaque_tokens: shown_to_all on the route`,
+    );
+  }
+  for (const [index, server] of introspecting.entries()) {
+    for (const other of introspecting.slice(0, index)) if (overlap(server, other)) addOverlap(trusted, other, server);
+  }
+}
+
+function overlap(one: AuthorizationServer, other: AuthorizationServer): boolean {
+  const [short = '', long = ''] = [prefixOf(one), prefixOf(other)].toSorted((a, b) => a.length - b.length);
+  return short !== '' && long.startsWith(short);
+}
+
+function addOverlap(trusted: Field, one: AuthorizationServer, other: AuthorizationServer): void {
+  trusted.addProblem(
+    `introspection.prefix of ${one.name} (${prefixOf(one)}) and of ${other.name} (${prefixOf(other)}) overlap: ` +
+      'neither may begin with the other',
+  );
+}
+
+function prefixOf({ introspection }: AuthorizationServer): string {
+  return introspection?.prefix ?? '';
+}
+
+function listed(servers: readonly AuthorizationServer[]): string {
+  return servers.map(({ name }) => name).join(' and ');
+}
+
+/**
+ * Requires that introspection yields a JWT for every token, because `token: phantom` sends that JWT to the upstream. A
+ * JWT that the client presented is not introspected, and is never forwarded; a server may answer in JSON.
+ *
+ * @param token `upstream.token` of the route.
+ */
+export function requireSignedAnswers(
+  token: Field<UpstreamKeys['token']>,
+  forms: ReadonlySet<TokenForm>,
+  servers: readonly AuthorizationServer[],
+): void {
+  if (servers.length === 0) return;
+  if (forms.has('jwt')) {
+    token.addProblem('phantom is only for opaque tokens: set tokens: [opaque] on the route');
+  }
+  const introspecting = servers.filter((server) => server.introspection !== undefined);
+  const plain = introspecting.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
+  if (introspecting.length === 0)
+    token.addProblem('phantom needs an authorization server with introspection and response: jwt');
+  if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
+}
+
+/** `dpop` of a route. A mapping enables it, even `{}`. */
+export function readDpop(field: Field<RouteKeys['dpop']>, upstream: Field<UpstreamKeys | undefined>): Dpop | undefined {
+  if (!field.present) return undefined;
+  // RFC 9449 §4.3: the proof names the gateway's URL, and the upstream cannot use the token without a proof.
+  if (upstream.get('token').text() === 'forward') {
+    field.addProblem(
+      'cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',
+      'key',
+    );
+  }
+  return {
+    required: field.get('required').isTrue(),
+    nonce: field.get('nonce').isTrue(),
+    algorithms: field.get('algorithms').list(algorithm),
+    // SEP-1932: MCP servers take an `iat` within five minutes.
+    lifetimeMs: field.get('proof_lifetime').duration(),
+  };
+}

@@ -1,0 +1,350 @@
+import { join } from 'node:path';
+import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
+import type { Lock } from '../../capabilities/lock/definitions.ts';
+import type { Policy } from '../../core/model/policy.ts';
+import type { TokenForm } from '../../core/model/principal.ts';
+import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
+import { rootEndpoints } from '../../core/model/config.ts';
+import { serverIn } from './authorization-servers.ts';
+import { readRate } from './sections.ts';
+import type { SlotEntry } from '../../capabilities/capability.ts';
+import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import type { ReadPolicies } from './policies.ts';
+import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
+import { isServedBelow } from '../../core/policy/requests.ts';
+import { readUpstream } from './upstream.ts';
+import { entryOf, anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
+import { didYouMean, quoted } from '../../core/lib/wording.ts';
+
+/** The settings that keys of routes refer to. */
+export interface Referents {
+  readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+  readonly folder: ReadPolicies;
+  /** The name of the folder of policies in messages. */
+  readonly folderLabel: string;
+  /** By the name of their policy. */
+  readonly locks: ReadonlyMap<string, Lock>;
+  /** The issuer of the front door; undefined: there is none. */
+  readonly frontDoorIssuer: string | undefined;
+  /** The server of `oauth_endpoints_at_root`; undefined: none. */
+  readonly endpointsAtRoot: AuthorizationServer | undefined;
+  /** `limits.rate`, the default of routes. */
+  readonly rate: Rate | undefined;
+  /** Whether `approvals` is configured. */
+  readonly hasApprovals: boolean;
+  /** What capabilities read of a route. */
+  readonly slots: readonly ((route: Field<RouteKeys>) => SlotEntry | undefined)[];
+}
+
+/** The name of the route of `root_resource`. A problem shows no name of another route. */
+export function readRootResource(
+  field: Field<GatewayKeys['root_resource']>,
+  routes: readonly Route[],
+): string | undefined {
+  const resources = routes.filter(({ resource }) => resource !== undefined);
+  return field.read((name) => {
+    if (!resources.some((route) => route.name === name)) reject('is not the name of a route with a resource');
+    if (!resources.some(({ path, name: other }) => path === '/' && other !== name)) return name;
+    return reject('cannot be at the root: the route with the path / is there');
+  });
+}
+
+/** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
+export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Referents): readonly Route[] {
+  const routes = field.items().map((item) => readRoute(item, referents));
+  const sameNames = earlierOf(routes.map(({ name }) => name));
+  // Many upstreams and file systems take paths that differ only in case for one, and operators misread them.
+  const samePaths = earlierOf(routes.map(({ path }) => path.toLowerCase()));
+  const sameLocks = earlierOf(routes.map(({ policy, lock }) => (lock && policy?.name) ?? ''));
+  for (const [index, item] of field.items().entries()) {
+    const { path = '', protocol } = routes[index] ?? {};
+    const sameName = sameNames[index];
+    if (sameName !== undefined) {
+      item.get('name').addProblem(`${item.get('name').quoted()} is also the name of routes[${sameName}]`);
+    }
+    const samePath = samePaths[index];
+    if (samePath !== undefined) {
+      const inCase = routes[samePath]?.path === path ? '' : ' but for upper and lower case';
+      const remedy =
+        protocol === 'http' && inCase === '' ? '; write one route, whose policy decides by method in requests' : '';
+      item
+        .get('path')
+        .addProblem(`${item.get('path').quoted()} is also the path of routes[${samePath}]${inCase}${remedy}`);
+    }
+    if (referents.endpointsAtRoot !== undefined && rootEndpoints.has(path.toLowerCase())) {
+      item
+        .get('path')
+        .addProblem(`${item.get('path').quoted()} is answered by oauth_endpoints_at_root: choose another path`);
+    }
+    const sameLock = sameLocks[index];
+    if (sameLock !== undefined) {
+      const message = `${item.get('policy').quoted()} has lock, and is also the policy of routes[${sameLock}]`;
+      item.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
+    }
+  }
+  return routes;
+}
+
+/** For each text the index of the first one that is the same; undefined for the first, and for an empty text. */
+function earlierOf(texts: readonly string[]): readonly (number | undefined)[] {
+  const first = new Map(texts.map((text, index) => [text, index] as const).toReversed());
+  return texts.map((text, index) => (text === '' || first.get(text) === index ? undefined : first.get(text)));
+}
+
+/**
+ * The entries of `requests` that no route can meet: none of those with the policy serves such a path.
+ *
+ * @returns each as the policy and the name of the entry.
+ */
+export function unreachableRequests(
+  routes: readonly Route[],
+): readonly { readonly policy: string; readonly name: string }[] {
+  const policies = new Set(routes.flatMap(({ policy }) => (policy?.listsRequests === true ? policy : [])));
+  return [...policies].flatMap((policy) => {
+    const own = routes.filter((route) => route.policy === policy).map(({ path }) => path);
+    const others = routes.filter((route) => route.policy !== policy).map(({ path }) => path);
+    return policy.listed
+      .filter(({ name }) => !isServedBelow(name, own, others))
+      .map(({ name }) => ({ policy: policy.name, name }));
+  });
+}
+
+function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
+  const open = field.get('public').isTrue();
+  const protocol = readProtocol(field.get('protocol'));
+  requireEffect(field, open, protocol);
+  const servers = open ? [] : trustedServers(field, referents.servers);
+  requireOnePrefix(field.get('authorization_servers'), servers);
+  const path = field.get('path').read(routePath) ?? '';
+  const resource =
+    !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
+  const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
+  requireOwners(field, tokens, servers);
+  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
+  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
+  return {
+    name: field.get('name').read(anyText) ?? '',
+    path,
+    protocol: protocol ?? 'http',
+    methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
+    public: open,
+    isEndpoint: false,
+    isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
+    resource,
+    firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
+    authorizationServers: servers,
+    scopePrefix: servers[0]?.scopePrefix,
+    audiences: open ? [] : readAudiences(field, protocol, referents.publicUrl + path),
+    tokens,
+    statesTokens: field.get('tokens').present,
+    policy,
+    lock: policy && referents.locks.get(policy.name),
+    upstream,
+    keepaliveMs: field.get('keepalive').duration(),
+    revalidateMs: field.get('revalidate').duration(),
+    dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
+    finalRefusals: field.get('refusals').get('final').choice(),
+    rate: field.get('rate').present ? readRate(field.get('rate')) : referents.rate,
+    // Policies decide only on the message of an MCP request.
+    below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
+    query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
+    upgrade: readUpgrade(field.get('upgrade'), protocol),
+    slots: open ? undefined : new Map(referents.slots.flatMap((read) => [read(field) ?? []].filter(isEntry))),
+  };
+}
+
+function isEntry(entry: SlotEntry | readonly []): entry is SlotEntry {
+  return entry.length > 0;
+}
+
+/** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
+function readProtocol(field: Field<RouteKeys['protocol']>): Route['protocol'] | undefined {
+  const protocol = field.choice();
+  return field.isFaulty() ? undefined : protocol;
+}
+
+/** Reports keys without effect on a route of this kind. On a public route, they would look like protection. */
+function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Route['protocol'] | undefined): void {
+  const message = 'cannot be combined with public: true';
+  const upstream = route.get('upstream');
+  for (const [, field] of [...route.entries(), ...upstream.entries()]) {
+    const { 'x-routes': routes, 'x-because': because = '' } = field.schema;
+    if (isPublic && routes === 'protected') field.addProblem(message, 'key');
+    if (protocol === 'http' && routes === 'mcp') field.addProblem(`applies only with protocol: mcp${because}`, 'key');
+  }
+  if (!isPublic) return;
+  if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
+  const token = upstream.get('token');
+  if (token.present && token.choice() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
+}
+
+function trustedServers(
+  field: Field<RouteKeys>,
+  servers: ReadonlyMap<string, AuthorizationServer>,
+): readonly AuthorizationServer[] {
+  const trusted = field.get('authorization_servers');
+  const names = [...servers.keys()];
+  if (trusted.present) return trusted.list(serverIn(servers));
+  if (names.length === 0)
+    field.addProblem('needs an authorization server: define one in authorization_servers, or set public: true');
+  if (names.length > 1)
+    field.addProblem(`missing key: authorization_servers (several are defined: ${names.join(', ')})`);
+  return [...servers.values()];
+}
+
+/** A challenge has one list of scopes, whichever server the client then chooses. */
+function requireOnePrefix(
+  field: Field<RouteKeys['authorization_servers']>,
+  servers: readonly AuthorizationServer[],
+): void {
+  const [first, ...others] = servers;
+  const other = others.find(({ scopePrefix }) => scopePrefix !== first?.scopePrefix);
+  if (first === undefined || other === undefined) return;
+  const shown = [first, other].map(({ name, scopePrefix }) => `${scopePrefix ?? 'none'} (${name})`);
+  field.addProblem(`have different values of scope_prefix: ${shown.join(' and ')}; use one route for each`);
+}
+
+function readAudiences(
+  field: Field<RouteKeys>,
+  protocol: 'http' | 'mcp' | undefined,
+  fallback: string,
+): readonly string[] {
+  const audience = field.get('audience');
+  if (audience.present) return audience.list(anyText);
+  if (protocol === 'http')
+    field.addProblem('missing key: audience (only protocol: mcp has a default, public_url + path)');
+  return [fallback];
+}
+
+function readPolicy(
+  field: Field<string | undefined>,
+  protocol: 'http' | 'mcp' | undefined,
+  referents: Referents,
+): Policy | undefined {
+  const { folder, folderLabel } = referents;
+  const policy = field.read(policyName);
+  if (policy === undefined) return undefined;
+  const file = join(folderLabel, `${field.source()}.yaml`);
+  if (!folder.policies.has(policy)) {
+    const misnamed = folder.misnamed.get(`${field.source()}.yaml`);
+    const found =
+      misnamed === undefined
+        ? `; ${policiesBeside(field, policy, referents)}`
+        : `, but ${join(folderLabel, misnamed)} does; rename it`;
+    field.addProblem(`${file} does not exist${found}`);
+  }
+  // The gateway does not read what an http request calls, so that `tools` would allow everything.
+  const only = folder.protocols.get(policy);
+  if (protocol !== undefined && only !== undefined && only.protocol !== protocol) {
+    field.addProblem(`${file} has ${only.key}, which needs protocol: ${only.protocol}`);
+  }
+  const found = folder.policies.get(policy);
+  // Without them no person could approve, and no stage would ask.
+  if (found?.hasApprovals === true && !referents.hasApprovals)
+    field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
+  return found;
+}
+
+function policiesBeside(field: Field<string | undefined>, policy: string, { folder, folderLabel }: Referents): string {
+  const names = [...folder.policies.keys()];
+  if (names.length === 0) return `${folderLabel} has no policy`;
+  // Of a placeholder's value nothing is shown, not even what it resembles.
+  const near = field.source() === policy ? didYouMean(policy, names) : undefined;
+  return `${near === undefined ? '' : `did you mean ${near}? `}there are: ${names.join(', ')}`;
+}
+
+function readUpgrade(
+  field: Field<RouteKeys['upgrade']>,
+  protocol: 'http' | 'mcp' | undefined,
+): 'websocket' | undefined {
+  const upgrade = field.choice();
+  if (upgrade !== undefined && protocol === 'mcp')
+    field.addProblem(
+      'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
+    );
+  return upgrade;
+}
+
+/** By default, the 401 of an HTTP route names no scope, as in the examples of RFC 6750 §3.1. */
+function readFirstChallenge(
+  field: Field<RouteKeys['first_challenge']>,
+  protocol: 'http' | 'mcp' | undefined,
+  resource: ResourceMetadata | undefined,
+): Route['firstChallenge'] {
+  const choice = field.choice();
+  if (field.present && resource === undefined) field.addProblem('applies only to a route with resource', 'key');
+  else if (choice === 'supported' && resource?.scopesSupported === undefined) {
+    field.addProblem('supported needs resource.scopes_supported');
+  }
+  return protocol === 'mcp' || field.present ? choice : 'none';
+}
+
+function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
+  const scopes = field.get('scopes_supported');
+  return {
+    name: field.get('name').text(),
+    scopesSupported: scopes.present ? scopes.list(anyText) : undefined,
+    documentation: field.get('documentation').read(pageUrl),
+    policyUri: field.get('policy_uri').read(pageUrl),
+    tosUri: field.get('tos_uri').read(pageUrl),
+  };
+}
+
+/** Reports an audience of an endpoint that a route has too. `risk`: what the callers of that route could then do. */
+export function requireOwnAudience(
+  field: Field,
+  audience: string,
+  { routes, risk }: { readonly routes: readonly Route[]; readonly risk: string },
+): void {
+  const other = routes.find(({ audiences }) => audiences.includes(audience));
+  if (other === undefined) return;
+  const shown = field.present ? field.quoted() : quoted(audience);
+  const where = `${shown} is also an audience of route ${other.name}`;
+  field.addProblem(`${where}: its callers could ${risk}; choose another one`);
+}
+
+/**
+ * The route of an endpoint that the gateway answers itself, such as that of approvals: its callers are authenticated as
+ * on any other route, and it has no upstream.
+ */
+export function endpointRoute(
+  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> &
+    Partial<Pick<Route, 'resource' | 'firstChallenge' | 'scopePrefix' | 'policy' | 'rate' | 'below' | 'query'>>,
+): Route {
+  return {
+    protocol: 'http',
+    public: false,
+    isFrontDoor: false,
+    isEndpoint: true,
+    resource: undefined,
+    firstChallenge: 'none',
+    scopePrefix: undefined,
+    tokens: supportedForms(route.authorizationServers),
+    statesTokens: false,
+    policy: undefined,
+    lock: undefined,
+    upstream: {
+      origin: 'http://127.0.0.1:9',
+      path: '',
+      identity: new Map(),
+      signedIdentity: undefined,
+      token: { kind: 'none' },
+      allowedCommands: [],
+      connectTimeoutMs: 1,
+      responseTimeoutMs: 1,
+    },
+    keepaliveMs: undefined,
+    revalidateMs: undefined,
+    dpop: undefined,
+    finalRefusals: 'http',
+    rate: undefined,
+    below: 'refuse',
+    query: 'refuse',
+    upgrade: undefined,
+    slots: undefined,
+    ...route,
+  };
+}

@@ -1,0 +1,169 @@
+import type { Address, AdminSettings, Config, ForwardAuth, Telemetry, Tls } from '../../core/model/config.ts';
+import type { GatewayKeys, RateKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import {
+  address,
+  addressOrOff,
+  adminToken,
+  anyText,
+  headerValue,
+  hostName,
+  network,
+  plainUrl,
+  reject,
+} from '../../core/config/values.ts';
+import type { Rate } from '../../core/model/route.ts';
+import { hopByHop } from '../../core/lib/http/header-fields.ts';
+import { resolve } from 'node:path';
+import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
+import type { Files } from '../../core/config/files.ts';
+
+/** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
+export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
+  const listen = root.get('listen').read(address);
+  const admin = readAdmin(root.get('admin'));
+  if (isSame(listen, admin?.listen)) {
+    root.get(root.get('admin').present ? 'admin' : 'listen').addProblem('listen and admin cannot share an address');
+  }
+  return { listen, admin, forwardAuth: readForwardAuth(root.get('forward_auth'), listen, admin?.listen) };
+}
+
+/** `admin`: an address, `off`, or a mapping with the address as `listen`. */
+export function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | undefined {
+  const isMapping = field.entries().length > 0;
+  const listen = isMapping ? (field.get('listen').read(addressOrOff) ?? 'off') : field.read(addressOrOff);
+  const hosts = field.get('hosts').list(hostName);
+  // An empty default (`${env:NAME:-}`) means none: the listener then refuses what needs the token.
+  const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
+  // The listener removes the dot that ends an absolute name from a Host header too.
+  return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
+}
+
+function readForwardAuth(
+  field: Field<GatewayKeys['forward_auth']>,
+  listen: Address,
+  admin: Address | undefined,
+): ForwardAuth | undefined {
+  const own = field.get('listen').read(address);
+  if (own === undefined) return undefined;
+  // A caller of this listener chooses the request that the gateway decides on.
+  if (isSame(own, listen)) field.get('listen').addProblem('forward_auth and listen cannot share an address');
+  if (isSame(own, admin)) field.get('listen').addProblem('forward_auth and admin cannot share an address');
+  return { listen: own, trusted: field.get('trusted').list(network) };
+}
+
+/** The system chooses another port for each port 0. */
+function isSame(one: Address, other: Address | undefined): boolean {
+  return one.port !== 0 && one.port === other?.port && one.host === other.host;
+}
+
+/** `limits`, except the default rate of routes. */
+export function readLimits(field: Field<GatewayKeys['limits']>): Config['limits'] {
+  return {
+    requestBodyBytes: field.get('request_body').size(),
+    requestHeadersBytes: field.get('request_headers').size(),
+    failures: readRate(field.get('failures')),
+  };
+}
+
+/** A rate; undefined for `off`. */
+export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
+  if (field.entries().length === 0) {
+    field.read((text) =>
+      text === 'off' ? text : reject('is neither off nor a rate such as { requests: 100, per: 1s }'),
+    );
+    return undefined;
+  }
+  const requests = field.get('requests').number() ?? 1;
+  return {
+    requests,
+    perMs: field.get('per').duration() ?? 1,
+    burst: field.get('burst').number() ?? requests,
+  };
+}
+
+/** Headers that the exporter sets itself, and headers that change how a message is parsed. */
+const taken: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'user-agent',
+]);
+
+type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
+
+/** `telemetry`. Problems are reported to the fields. */
+export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
+  if (!field.present) return undefined;
+  return {
+    otlp: field.get('otlp').read(collectorUrl) ?? '',
+    serviceName: field.get('service_name').read(anyText),
+    sample: field.get('sample').number(),
+    headers: readHeaders(field.get('headers')),
+  };
+}
+
+/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
+function collectorUrl(text: string): string {
+  const url = plainUrl(text).replace(/\/+$/, '');
+  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
+  return url;
+}
+
+function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const [key, value] of field.entries()) {
+    const name = key.toLowerCase();
+    if (taken.has(name)) value.addProblem('is reserved: the gateway sets it itself', 'key');
+    if (headers.has(name)) value.addProblem('is given twice', 'key');
+    headers.set(name, value.read(headerValue) ?? '');
+  }
+  return Object.fromEntries(headers);
+}
+
+const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {
+  cert: 'cert',
+  key: 'key',
+  ca: 'client_ca',
+};
+
+/** `tls`, or undefined without it. */
+export interface ReadTls {
+  readonly tls: Tls | undefined;
+  /** The files that were read. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Reads `tls` and checks its files. Otherwise the first client would find that one is missing, damaged, expired or does
+ * not fit.
+ *
+ * @param folder Relative paths start here.
+ */
+export async function readTls(root: Field<GatewayKeys>, folder: string, read: Files): Promise<ReadTls> {
+  const field = root.get('tls');
+  if (!field.present) return { tls: undefined, files: [] };
+  const publicUrl = root.get('public_url');
+  // The listener speaks only TLS: http URLs that the gateway publishes would not work.
+  if (publicUrl.text()?.startsWith('http:') === true)
+    publicUrl.addProblem(`${publicUrl.quoted()} is not https, which tls requires`);
+  const [cert, key] = [path(field.get('cert')), path(field.get('key'))];
+  const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
+  if (cert === undefined || key === undefined) return { tls: undefined, files: [] };
+  const ca = clientCa === 'any' ? undefined : clientCa;
+  const { faults = [] } = await readCertificates({ cert, key, ca }, read.at, read.text);
+  for (const { file, message } of faults) {
+    const part = field.get(keys[file]);
+    part.addProblem(`${part.quoted()} ${message}`);
+  }
+  const files = [cert, key, ...(ca === undefined ? [] : [ca])];
+  return { tls: { cert, key, clientCa }, files };
+
+  function path(part: Field): string | undefined {
+    const text = part.text();
+    return text === undefined ? undefined : resolve(folder, text);
+  }
+}

@@ -1,0 +1,258 @@
+import { hash } from 'node:crypto';
+import { isObject } from '../core/lib/json/own-member.ts';
+import { withoutQuery } from '../core/lib/wording.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { createExpiringCache } from '../core/lib/expiring-cache.ts';
+import { lengthPrefixed } from '../core/lib/digest.ts';
+import type {
+  AuthorizationServer,
+  AuthorizationServerClient,
+  Introspection,
+  ServerAnswer,
+} from '../core/model/authorization-server.ts';
+import { Denial, isTokenDenial } from '../core/model/denial.ts';
+import type { Claims, Principal } from '../core/model/principal.ts';
+import type { KeptAnswer, SharedAnswers } from '../core/model/shared.ts';
+import {
+  createSignedAnswerReader,
+  type IntrospectionAnswer,
+  principalOfAnswer,
+  signedAnswerTypes,
+} from './introspection-answer.ts';
+import type { KeySource } from './keys.ts';
+import { encryptedToken, isEncrypted } from './jwt.ts';
+
+/** Reads an authenticated answer; undefined: the token is not active. */
+type AnswerReader = (
+  answer: ServerAnswer,
+) => IntrospectionAnswer | undefined | Promise<IntrospectionAnswer | undefined>;
+
+/**
+ * Creates the introspection at `client`'s server, RFC 7662.
+ *
+ * @param keys The keys of the server, for signed answers.
+ * @param answers The store that replicas share, if there is one.
+ * @returns functions that throw {Denial} `authorization_server.unavailable` if the server does not answer, refuses the
+ *   gateway's credentials or does not sign as required, and `token.*` if the answer refuses the token.
+ */
+export function createIntrospector(
+  client: AuthorizationServerClient,
+  keys: KeySource,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+  clock: Clock,
+  answers?: SharedAnswers,
+): SharedIntrospector {
+  const { server } = client;
+  const { introspection } = server;
+  if (introspection === undefined) throw new TypeError(`${server.name} has no introspection`);
+  const { credentials, response } = introspection;
+  const isSigned = response.kind === 'jwt';
+  const accept = isSigned ? signedAnswerTypes : 'application/json';
+  const read: AnswerReader = isSigned
+    ? createSignedAnswerReader(server, credentials.clientId, response.algorithms, keys, clock)
+    : plainAnswer;
+
+  const ask = async (token: string, onBehalfOf: string | undefined): Promise<IntrospectionAnswer | undefined> => {
+    const endpoint = introspection.endpoint ?? (await client.metadata()).introspectionEndpoint;
+    if (endpoint === undefined)
+      throw unavailable('its metadata has no introspection_endpoint; set introspection.endpoint');
+    const form = new URLSearchParams({ token, token_type_hint: 'access_token' });
+    const answer = await client.post('introspection', endpoint, form, credentials, { accept, onBehalfOf });
+    // An empty answer in place of a phantom token means that the token is not active.
+    if (isSigned && answer.status === 204) return undefined;
+    // RFC 7662 §2.3: a 401 refuses the gateway's credentials, never the token.
+    if (answer.status !== 200)
+      throw unavailable(
+        `${withoutQuery(endpoint)} answered ${answer.status}; check introspection.client_id and its secret or key`,
+      );
+    return await read(answer);
+  };
+  return createSharedIntrospection({ ...server, introspection }, ask, hierarchy, answers, clock);
+
+  function plainAnswer({ body }: ServerAnswer): IntrospectionAnswer | undefined {
+    if (!isObject(body)) throw unavailable('its introspection did not answer with a JSON object');
+    // RFC 7662 §2.2: a boolean. The string "true" is a mistake of the server and grants nothing.
+    return body['active'] === true ? { claims: body } : undefined;
+  }
+
+  function unavailable(why: string): Denial {
+    return new Denial('authorization_server.unavailable', `${server.name}: ${why}`);
+  }
+}
+
+/** The introspection of an active token. */
+export interface Introspected {
+  readonly principal: Principal;
+  /** Until when the answer may be reused, in milliseconds since the epoch. */
+  readonly reusableUntil: number;
+}
+
+/**
+ * Introspects opaque tokens at one authorization server; undefined: the token is not active there. `onBehalfOf` is the
+ * address of the caller, by default the gateway itself. Throws as {@link createIntrospector} says.
+ */
+export interface Introspector {
+  /** Uses a recent answer to any replica, or else asks the server. */
+  known(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
+  /** Asks the server, past every cache. */
+  afresh(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
+}
+
+/** An introspection whose answers replicas share. */
+export interface SharedIntrospector extends Introspector {
+  /**
+   * Ends a token that the server has revoked, by its SHA-256 (base64url). Answers from before count no more, whether
+   * shared or in flight.
+   */
+  revoke(digest: string): void;
+  /** Drops the shared answer about a token, by its SHA-256 (base64url). */
+  drop(digest: string): void;
+}
+
+/** Bounds memory; the oldest revocation is forgotten first. */
+const MAX_REVOKED = 20_000;
+/** Longer than an answer is in flight, or shared by another replica. */
+const REVOKED_MS = 60_000;
+
+/**
+ * Shares the answers of `server` among replicas. A shared answer is validated like a new one. Only answers about active
+ * tokens are shared.
+ *
+ * @param ask Throws {Denial} if the server gives no answer.
+ * @param answers The store that replicas share; undefined: each replica asks for itself.
+ */
+export function createSharedIntrospection(
+  server: AuthorizationServer & { readonly introspection: Introspection },
+  ask: (token: string, onBehalfOf: string | undefined) => Promise<IntrospectionAnswer | undefined>,
+  hierarchy: ReadonlyMap<string, readonly string[]>,
+  answers: SharedAnswers | undefined,
+  clock: Clock,
+): SharedIntrospector {
+  const { cacheMs, response, credentials } = server.introspection;
+  // With a reuse of 0 each call has to ask the server.
+  const shared = cacheMs > 0 ? answers : undefined;
+  const revoked = createExpiringCache<object>(MAX_REVOKED, clock);
+  const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
+
+  function keyOf(token: string): string {
+    return keyOfDigest(hash('sha256', token, 'base64url'));
+  }
+
+  function keyOfDigest(digest: string): string {
+    return prefix + lengthPrefixed([digest]);
+  }
+
+  function introspected(answer: IntrospectionAnswer, key: string, end = Infinity): Introspected {
+    if (revoked.get(key) !== undefined) throw new Denial('token.inactive', 'the server has revoked it');
+    const principal = principalOfAnswer(answer, server, hierarchy, clock);
+    const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
+    return { principal, reusableUntil: Math.min(clock() + cacheMs, expiresAt, end) };
+  }
+
+  /** A shared answer that still accepts the token. Otherwise the server is asked for the reason. */
+  function reread({ answer, expiresAt }: KeptAnswer, key: string): Introspected | undefined {
+    if (!isAnswer(answer) || (response.kind === 'jwt' && answer.jwt === undefined)) return undefined;
+    try {
+      return introspected(answer, key, expiresAt);
+    } catch (error) {
+      if (error instanceof Denial) return undefined;
+      throw error;
+    }
+  }
+
+  async function askAndShare(
+    token: string,
+    key: string,
+    onBehalfOf: string | undefined,
+  ): Promise<Introspected | undefined> {
+    try {
+      const answer = await ask(token, onBehalfOf);
+      const found = answer && introspected(answer, key);
+      if (found === undefined) shared?.delete('introspection', key);
+      else shared?.set('introspection', key, answer, found.reusableUntil);
+      return found;
+    } catch (error) {
+      if (isTokenDenial(error)) shared?.delete('introspection', key);
+      throw error;
+    }
+  }
+
+  return {
+    async known(token, onBehalfOf) {
+      const key = keyOf(token);
+      const kept = await shared?.get('introspection', key);
+      return (kept && reread(kept, key)) ?? askAndShare(token, key, onBehalfOf);
+    },
+    afresh: (token, onBehalfOf) => askAndShare(token, keyOf(token), onBehalfOf),
+    revoke(digest) {
+      const key = keyOfDigest(digest);
+      revoked.set(key, {}, clock() + REVOKED_MS);
+      shared?.delete('introspection', key);
+    },
+    drop: (digest) => shared?.delete('introspection', keyOfDigest(digest)),
+  };
+}
+
+/** Another replica, perhaps of another release, may have written the entry. */
+function isAnswer(answer: unknown): answer is IntrospectionAnswer {
+  if (typeof answer !== 'object' || answer === null) return false;
+  const { claims, jwt } = answer as { readonly claims?: Claims; readonly jwt?: unknown };
+  return typeof claims === 'object' && claims !== null && (jwt === undefined || typeof jwt === 'string');
+}
+
+/** A server that may have issued an opaque token. */
+export interface TokenAuthority {
+  /** The longest reuse of its answers. */
+  readonly cacheMs: number;
+  /** Whether the gateway may show it this opaque token. */
+  readonly maySee: (token: string) => boolean;
+  /** Undefined if it introspects no tokens. */
+  readonly introspect: Introspector | undefined;
+}
+
+/**
+ * Creates the check whether a server may see an opaque token: if the token has the server's prefix, or, for a server
+ * without a prefix, if it has the prefix of no configured server. Otherwise a server could collect the tokens of
+ * another server and use them here as its own client.
+ *
+ * @param prefix The prefix of the server.
+ * @param prefixes The prefixes of all configured servers, also of those that the route does not trust.
+ */
+export function createMaySee(prefix: string | undefined, prefixes: readonly string[]): TokenAuthority['maySee'] {
+  if (prefix !== undefined) return (token) => token.startsWith(prefix);
+  return (token) => !prefixes.some((other) => token.startsWith(other));
+}
+
+/**
+ * Introspects a token at each server in the configured order until one knows it. While one server is unavailable, "not
+ * active" from the others is no answer.
+ *
+ * @throws {Denial} `token.inactive` if no server knows it, `token.*` of the first that refuses it,
+ *   `authorization_server.unavailable`.
+ */
+export async function introspectAtEach(
+  token: string,
+  authorities: readonly TokenAuthority[],
+  by: keyof Introspector,
+  onBehalfOf?: string,
+): Promise<Introspected> {
+  let unavailable: unknown;
+  for (const { introspect } of authorities) {
+    if (introspect === undefined) continue;
+    try {
+      const introspected = await introspect[by](token, onBehalfOf);
+      if (introspected !== undefined) return introspected;
+    } catch (error) {
+      if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
+      unavailable = error;
+    }
+  }
+  if (unavailable !== undefined) throw unavailable;
+  const detail = 'no trusted authorization server reports it as active';
+  throw new Denial('token.inactive', isEncrypted(token) ? `${detail}: ${encryptedToken}` : detail);
+}
+
+/** The time for which a refusal may be cached: the shortest that the introspected servers allow. */
+export function shortestReuse(authorities: readonly TokenAuthority[]): number {
+  return Math.min(...authorities.map(({ introspect, cacheMs }) => (introspect === undefined ? Infinity : cacheMs)));
+}

@@ -1,0 +1,208 @@
+import { isObject } from '../core/lib/json/own-member.ts';
+import { isThumbprint } from '../core/lib/digest.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import { Denial } from '../core/model/denial.ts';
+import {
+  callerKey,
+  clientClaim,
+  isName,
+  type Claims,
+  type Confirmation,
+  type NumericDate,
+  type Principal,
+  type TokenForm,
+  expandScopes,
+} from '../core/model/principal.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+
+/** The token that claims are from. */
+interface TokenContext {
+  readonly form: TokenForm;
+  /**
+   * Whether the token declares itself an access token (`typ: at+jwt`). Otherwise a claim that only other kinds of token
+   * have refuses it.
+   */
+  readonly isTyped: boolean;
+  readonly server: AuthorizationServer;
+  /** Each scope with the scopes that it implies. */
+  readonly hierarchy: ReadonlyMap<string, readonly string[]>;
+}
+
+/**
+ * The principal of authenticated claims, RFC 9068 §2.2 and RFC 7662 §2.2.
+ *
+ * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
+ *   `token.claims` for a member of the wrong type.
+ */
+export function principalOf(stated: Claims, { form, isTyped, server, hierarchy }: TokenContext): Principal {
+  requireAccessToken(stated, isTyped);
+  const claims = withoutNulls(stated);
+  const identity = {
+    issuer: server.issuer,
+    subject: nameIn(claims, 'sub'),
+    clientId: nameIn(claims, clientClaim(claims)),
+  };
+  const grantedScopes = scopesOf(claims);
+  return {
+    ...identity,
+    callerKey: callerKey(identity),
+    grantedScopes,
+    scopes: expandScopes(grantedScopes, hierarchy),
+    audience: audienceOf(claims, isTyped && form === 'jwt', server),
+    expiresAt: date(claims, 'exp'),
+    issuedAt: date(claims, 'iat'),
+    form,
+    confirmation: confirmationOf(claims['cnf']),
+    introspectionJwt: undefined,
+    // An introspection answer may omit `iss`. Policies and identity headers must still know whose `sub` they read.
+    claims: claims['iss'] === undefined ? { ...stated, iss: server.issuer } : stated,
+  };
+}
+
+/** Without one of these any client could use the token, or it would be good at any server: null is refused. */
+const strictClaims: ReadonlySet<string> = new Set(['aud', 'cnf']);
+
+/** Claims without members that are null: many servers write `"sub": null` for a claim that a token does not have. */
+export function withoutNulls(claims: Claims): Claims {
+  const isNull = ([name, value]: readonly [string, unknown]): boolean => value === null && !strictClaims.has(name);
+  const entries = Object.entries(claims);
+  return entries.some(isNull) ? Object.fromEntries(entries.filter((entry) => !isNull(entry))) : claims;
+}
+
+/** The principal with its scopes expanded by another hierarchy. */
+export function withHierarchy(principal: Principal, hierarchy: ReadonlyMap<string, readonly string[]>): Principal {
+  return { ...principal, scopes: expandScopes(principal.grantedScopes, hierarchy) };
+}
+
+/** The name of a subject or client. An empty one is refused: all its callers would share sessions and quotas. */
+function nameIn(claims: Claims, claim: string): string | undefined {
+  const value = claims[claim];
+  if (value === undefined || isName(value)) return value;
+  throw wrongType(claim, value, 'a string that is not empty');
+}
+
+function date(claims: Claims, name: string): NumericDate | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  throw wrongType(name, value, 'a number');
+}
+
+/**
+ * The audience of a token: its `aud`, whatever that is. Only where it has no such member, the claim that the server's
+ * `audience_claim` names, and only in what shows to be an access token: the client of an ID token is its audience too.
+ */
+export function audienceOf(
+  claims: Claims,
+  isTyped: boolean,
+  { audienceClaim }: Pick<AuthorizationServer, 'audienceClaim'>,
+): readonly string[] {
+  const value = claims['aud'];
+  if (value === undefined) {
+    const standIn = audienceClaim && claims[audienceClaim];
+    const isAccessToken =
+      isTyped ||
+      claims['token_use'] === 'access' ||
+      (claims['scope'] ?? undefined) !== undefined ||
+      (claims['scp'] ?? undefined) !== undefined;
+    return typeof standIn === 'string' && standIn !== '' && isAccessToken ? [standIn] : [];
+  }
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
+  const detail = `aud is ${describeValue(value)}; it must be a string or a list of strings`;
+  throw new Denial('token.audience', detail);
+}
+
+/** `scope` as a space-separated string (RFC 9068 §2.2.3), or `scope` or `scp` as a list (Okta, Entra ID). */
+export function scopesOf(claims: Claims): readonly string[] {
+  const name = claims['scope'] === undefined ? 'scp' : 'scope';
+  const value = claims[name];
+  if (value === undefined) return [];
+  if (typeof value === 'string') return value.split(' ').filter((scope) => scope !== '');
+  if (Array.isArray(value) && value.every((entry) => typeof entry === 'string')) return value;
+  throw wrongType(name, value, 'a space-separated string or a list of strings');
+}
+
+/** The denial of a token whose claim has the wrong type. */
+export function wrongType(name: string, found: unknown, wanted: string): Denial {
+  return new Denial('token.claims', `${name} is ${describeValue(found)}; it must be ${wanted}`);
+}
+
+/**
+ * The binding in a token's `cnf`, RFC 7800 §3.1: `jkt` (RFC 9449 §6.1), `x5t#S256` (RFC 8705 §3.1) or both; undefined
+ * for a bearer token.
+ *
+ * @throws {Denial} `token.sender_constrained` for any other member. RFC 7800 §3.1 allows a reader to ignore it, but
+ *   then a stolen token with a newer kind of binding would work here.
+ */
+export function confirmationOf(cnf: unknown): Confirmation | undefined {
+  if (cnf === undefined) return undefined;
+  if (!isObject(cnf)) throw uncheckable('cnf is not an object');
+  const { jkt, 'x5t#S256': x5t } = cnf;
+  if (Object.keys(cnf).some((name) => name !== 'jkt' && name !== 'x5t#S256'))
+    throw uncheckable('cnf has a member besides jkt and x5t#S256');
+  if (jkt === undefined && x5t === undefined) throw uncheckable('cnf is empty');
+  return { jwkThumbprint: digest(jkt, 'jkt'), certificateThumbprint: digest(x5t, 'x5t#S256') };
+}
+
+function digest(value: unknown, name: string): string | undefined {
+  if (value === undefined || isThumbprint(value)) return value;
+  throw uncheckable(`${name} of cnf is not a SHA-256 in base64url`);
+}
+
+function uncheckable(why: string): Denial {
+  return new Denial('token.sender_constrained', `the token is bound in a way that the gateway cannot check: ${why}`);
+}
+
+/** Claims of other kinds of token: ID tokens (OIDC Core §2, §3.3.2.11) and logout tokens. */
+const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
+
+/**
+ * The kinds in Keycloak's payload claim `typ` that are no access token.
+ * https://github.com/keycloak/keycloak/blob/main/core/src/main/java/org/keycloak/util/TokenUtil.java
+ */
+const otherTypes = new Set<unknown>(['ID', 'Serialized-ID', 'Logout', 'Refresh', 'Offline']);
+const accessTypes = new Set<unknown>(['Bearer', 'DPoP']);
+
+/** Amazon Cognito sends `access` or `id`, oidc-provider `access_token`. */
+const accessUses = new Set<unknown>([undefined, 'access', 'access_token']);
+
+/**
+ * Requires that a token is no ID, logout or refresh token, by what servers write into theirs. An issuer signs ID tokens
+ * with the same keys, and a client has one of every user who signed in there.
+ *
+ * @param typed Whether its header declares an access token (`typ: at+jwt`). Otherwise a claim that only other kinds of
+ *   token have refuses it.
+ * @throws {Denial} `token.type`
+ */
+export function requireAccessToken(claims: Claims, typed: boolean): void {
+  const evidence = statedKind(claims) ?? (typed ? undefined : (foreignClaim(claims) ?? entraIdToken(claims)));
+  if (evidence !== undefined) throw new Denial('token.type', `not an access token: ${evidence}`);
+}
+
+function statedKind(claims: Claims): string | undefined {
+  if (otherTypes.has(claims['typ'])) return 'typ in its payload says so';
+  if (!accessUses.has(claims['token_use'])) return 'its token_use is not access';
+  // Curity sends `access_token` or `id`; other servers use `purpose` for anything.
+  return claims['purpose'] === 'id' ? 'its purpose is id' : undefined;
+}
+
+function foreignClaim(claims: Claims): string | undefined {
+  const found = foreignClaims.find((name) => claims[name] !== undefined && !isKeycloakNonce(name, claims));
+  return found === undefined ? undefined : `it has ${found}`;
+}
+
+/** Before version 25 Keycloak put `nonce` into access tokens too: see its upgrading guide. */
+function isKeycloakNonce(name: string, claims: Claims): boolean {
+  return name === 'nonce' && accessTypes.has(claims['typ']);
+}
+
+/**
+ * Entra ID's tokens have their version and tenant. Its access tokens also name their client, in `azp` (2.0) or `appid`
+ * (1.0); its ID tokens never do. If an application calls its own API, both kinds have the same `aud`.
+ * https://learn.microsoft.com/entra/identity-platform/access-token-claims-reference
+ */
+function entraIdToken({ ver, tid, azp, appid }: Claims): string | undefined {
+  const isEntra = (ver === '1.0' || ver === '2.0') && typeof tid === 'string';
+  return isEntra && (azp ?? appid ?? undefined) === undefined ? 'it has neither azp nor appid' : undefined;
+}

@@ -1,0 +1,137 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as fc from 'fast-check';
+import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
+import type { SharedStore } from '../../../src/core/model/config.ts';
+import { createShared } from '../../../src/capabilities/shared-store/store.ts';
+import { hasRedis, type Redis } from '../../support/redis.ts';
+import { orReason } from '../../support/denial.ts';
+import { createReplayMemory } from '../../../src/capabilities/shared-store/replay.ts';
+import { closeOpened, KEY, listener, redisWith, replicaAt } from './opened.ts';
+
+describe.skipIf(!hasRedis)('a value for single use', () => {
+  let redis: Redis;
+  beforeEach(async () => {
+    redis = await redisWith();
+  });
+  afterEach(closeOpened);
+
+  async function replica(onFailure: SharedStore['onFailure'] = 'closed') {
+    const told = listener();
+    const shared = await replicaAt(redis.url, told, { onFailure });
+    const firstSeen = async (key: string): Promise<boolean> =>
+      shared.replay.firstSeen(key, Date.now() + 60_000, 'alice');
+    return { shared, told, firstSeen };
+  }
+
+  test('is accepted by one replica only, and stored unreadably', async () => {
+    const [one, other] = [await replica(), await replica()];
+    expect(await one.firstSeen('jti-of-alice')).toBe(true);
+    expect(await other.firstSeen('jti-of-alice')).toBe(false);
+    expect(await one.firstSeen('jti-of-alice')).toBe(false);
+    expect(await other.firstSeen('another')).toBe(true);
+    const keys = [...(await redis.everything()).keys()].filter((key) => key.includes(':replay:'));
+    expect(keys).toHaveLength(2);
+    for (const key of keys) {
+      expect(key).toMatch(/^sallyport:v1:replay:[\w-]{43}$/);
+      expect(await redis.client.pTTL(key)).toBeGreaterThan(55_000);
+    }
+  });
+
+  test('is accepted once by replicas that are asked in parallel', async () => {
+    const all = [await replica(), await replica(), await replica()];
+    const asked = Array.from({ length: 10 }, () => all.map(({ firstSeen }) => firstSeen('jti'))).flat();
+    expect((await Promise.all(asked)).filter(Boolean)).toHaveLength(1);
+  });
+
+  test('is refused while the store is unavailable if the cache fails closed, and accepted afterwards', async () => {
+    const one = await replica('closed');
+    await redis.kill();
+    await one.told.until(false);
+    await expect(one.firstSeen('jti')).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
+    await redis.restart();
+    await one.told.until(true);
+    expect(await one.firstSeen('jti')).toBe(true);
+    expect(await one.firstSeen('jti')).toBe(false);
+  });
+
+  test('is checked in the memory of each replica while the store is unavailable if the cache fails open', async () => {
+    const [one, other] = [await replica('open'), await replica('open')];
+    expect(await one.firstSeen('before')).toBe(true);
+    await redis.kill();
+    await Promise.all([one.told.until(false), other.told.until(false)]);
+    expect(await one.firstSeen('before')).toBe(false);
+    expect(await one.firstSeen('meanwhile')).toBe(true);
+    expect(await one.firstSeen('meanwhile')).toBe(false);
+    // What `open` costs.
+    expect(await other.firstSeen('before')).toBe(true);
+  });
+
+  test('is refused again by the same replica after the store lost its data', async () => {
+    const one = await replica('closed');
+    expect(await one.firstSeen('jti')).toBe(true);
+    await redis.kill();
+    await redis.restart();
+    await one.told.until(true);
+    expect(await one.firstSeen('jti')).toBe(false);
+  });
+
+  test('is remembered in the process, with and without a store', async () => {
+    const { observer, log } = listener();
+    const shared = createShared(observer, log, Date.now, { ledger: createMemoryLedger(Date.now) });
+    shared.prepare(undefined, undefined).use();
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
+    expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
+    shared.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
+    expect(await shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
+    await shared.close();
+  });
+});
+
+let now: number;
+const clock = (): number => now;
+beforeEach(() => {
+  now = 1_700_000_000_000;
+});
+
+const callers = ['alice', 'bob', 'carol'];
+
+test('a full memory refuses new keys instead of forgetting live ones', () => {
+  const memory = createReplayMemory(clock, 3);
+  for (const each of callers) memory.firstSeen(each, now + 5000, each);
+  expect(orReason(() => memory.firstSeen('d', now + 5000, 'dave'))).toBe('shared_store.unavailable');
+  for (const each of callers) expect(memory.firstSeen(each, now + 5000, each)).toBe(false);
+});
+
+test('expired keys make room within a second', () => {
+  const memory = createReplayMemory(clock, 3);
+  for (const each of callers) memory.firstSeen(each, now + 1500, each);
+  now += 2000;
+  for (const each of callers) expect(memory.firstSeen(`${each} again`, now + 1500, each)).toBe(true);
+});
+
+test('each owner is limited to a tenth of the memory', () => {
+  const memory = createReplayMemory(clock, 100);
+  for (let i = 0; i < 10; i += 1) expect(memory.firstSeen(`m${i}`, now + 1500, 'mallory')).toBe(true);
+  expect(() => memory.firstSeen('m10', now + 1500, 'mallory')).toThrow('10 keys of this owner');
+  expect(memory.firstSeen('m0', now + 1500, 'mallory')).toBe(false);
+  expect(memory.firstSeen('a', now + 1500, 'alice')).toBe(true);
+  now += 2000;
+  expect(memory.firstSeen('m10', now + 1500, 'mallory')).toBe(true);
+});
+
+test('agrees with a plain map that forgets nothing', () => {
+  const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd'), lives: fc.nat(5000), wait: fc.nat(3000) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const memory = createReplayMemory(clock);
+      const plain = new Map<string, number>();
+      for (const { key, lives, wait } of steps) {
+        const first = (plain.get(key) ?? 0) <= now;
+        // To the end of the second.
+        if (first && lives > 0) plain.set(key, Math.ceil((now + lives) / 1000) * 1000);
+        expect(memory.firstSeen(key, now + lives, 'alice')).toBe(first);
+        now += wait;
+      }
+    }),
+  );
+});

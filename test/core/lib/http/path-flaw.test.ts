@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { isAtOrBelow } from '../../../../src/core/lib/http/path-flaw.ts';
+
+// test/core/gateway/route/target.test.ts has the table of paths with a flaw.
+
+test.each<[path: string, isBelow: boolean]>([
+  ['/admin', true],
+  ['/admin/', true],
+  ['/admin/x/y', true],
+  ['/administration', false],
+  ['/', false],
+  ['/x/admin/', false],
+])('%s is at or below /admin: %s', (path, isBelow) => {
+  expect(isAtOrBelow(path, '/admin')).toBe(isBelow);
+});

@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { type Route, stepUpScopes } from '../../../src/core/model/route.ts';
+
+test.each([
+  ['policy', ['payments', 'admin']],
+  ['supported', ['admin']],
+  ['none', ['read', 'payments', 'admin']],
+] as const)('the scopes beyond a first challenge of %s', (firstChallenge, scopes) => {
+  const policy = { scope: ['read'], scopes: ['read', 'payments', 'admin'] };
+  const route = { firstChallenge, policy, resource: { scopesSupported: ['read', 'payments'] } } as unknown as Route;
+  expect(stepUpScopes(route)).toEqual(scopes);
+  expect(stepUpScopes({ ...route, policy: undefined })).toEqual([]);
+});
