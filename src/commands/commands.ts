@@ -148,16 +148,18 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
   }),
   log: command({
     does: 'show the decisions of a log',
-    about: `Prints decisions as a table, the newest last. Below a refusal are the id of its decision, for sallyport
-explain, and what was expected and found. Without FILE it reads log.file of the configuration, or else stdin.`,
-    argument: { name: 'FILE', does: 'the decision log, JSON lines; - reads stdin', isPath: true },
+    about: `Prints decisions as a table, the newest last; those of several logs in the order of their times. Below a
+refusal are the id of its decision, for sallyport explain, and what was expected and found. Without FILE it reads
+log.file of the configuration, or else stdin.`,
+    argument: { name: 'FILE', does: 'decision logs, JSON lines; - reads stdin', isRepeated: true, isPath: true },
     options: options.log,
     examples: [
       'log --since 1d --summary',
       'log --since 22:27 --until 22:40 --denied',
-      'log decisions.jsonl --subject alice --json',
+      'log decisions.jsonl.1 decisions.jsonl --subject alice --json',
     ],
-    run: async (file, values) => (await import('./log.ts')).log(file, values),
+    run: async (first, values, _, more) =>
+      (await import('./log.ts')).log(first === undefined ? [] : [first, ...more], values),
   }),
   schema: command({
     does: 'print a JSON Schema, for editors',

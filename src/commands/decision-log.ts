@@ -23,10 +23,16 @@ export interface SettledCall {
 
 /** A request that was allowed, and then failed: the upstream did not answer it. */
 export interface RequestFailure {
-  readonly requestId: string;
+  /** The id of the request. */
+  readonly failed: string;
   readonly reason: string;
   readonly detail: string;
+  /** Milliseconds since 1970; NaN if the line has none. */
+  readonly at: number;
 }
+
+/** What a line of a log says. */
+export type LogEvent = LoggedDecision | SettledCall | RequestFailure;
 
 /**
  * Why a line is skipped. `unreadable`: a decision that was cut off, or that has members of other types than the gateway
@@ -38,38 +44,41 @@ type Skipped = 'no decision' | 'unreadable' | 'too long';
 export class LogReader {
   readonly #skipped = { 'no decision': 0, unreadable: 0, 'too long': 0 };
   readonly #onSkipped: (why: Skipped) => void;
-  readonly #onFailure: ((failure: RequestFailure) => void) | undefined;
 
-  /** @param onFailure Gets each failure, after the decision on the request. */
-  constructor(onSkipped: (why: Skipped) => void = () => {}, onFailure?: (failure: RequestFailure) => void) {
+  constructor(onSkipped: (why: Skipped) => void = () => {}) {
     this.#onSkipped = onSkipped;
-    this.#onFailure = onFailure;
   }
 
   /**
-   * The decisions of a log, and which calls were settled.
+   * The decisions of a log, which calls were settled, and which requests failed.
    *
    * @param file `-` reads stdin.
    * @param follow Whether to wait for more lines at the end of the file.
    * @throws {Failure} if the file cannot be read.
    */
-  async *records(file: string, follow = false): AsyncGenerator<LoggedDecision | SettledCall> {
+  async *events(file: string, follow = false): AsyncGenerator<LogEvent> {
     try {
       for await (const line of follow && file !== '-' ? followedLines(file) : linesOf(file)) {
-        const record = line === undefined ? 'too long' : recordIn(line);
-        const failure = this.#onFailure && line !== undefined ? failureIn(line) : undefined;
-        if (failure !== undefined) this.#onFailure?.(failure);
-        else if (typeof record === 'string') this.#skip(record);
-        else if (record !== undefined) yield record;
+        const event = line === undefined ? 'too long' : (failureIn(line) ?? recordIn(line));
+        if (typeof event === 'string') this.#skip(event);
+        else if (event !== undefined) yield event;
       }
     } catch (error) {
       throw unreadable(file, error);
     }
   }
 
+  /** {@link events}, without failures. */
+  async *records(file: string): AsyncGenerator<LoggedDecision | SettledCall> {
+    for await (const event of this.events(file)) {
+      if ('failed' in event) this.#skip('no decision');
+      else yield event;
+    }
+  }
+
   /** {@link records}, without those of settled calls. */
-  async *decisions(file: string, follow = false): AsyncGenerator<LoggedDecision> {
-    for await (const record of this.records(file, follow)) {
+  async *decisions(file: string): AsyncGenerator<LoggedDecision> {
+    for await (const record of this.records(file)) {
       if ('settled' in record) this.#skip('no decision');
       else yield record;
     }
@@ -116,9 +125,41 @@ function failureIn(line: string): RequestFailure | undefined {
   if (!line.includes('"request failed"')) return undefined;
   const entry = parsedJson(line.slice(line.indexOf('{')));
   if (!isObject(entry) || entry['msg'] !== 'request failed') return undefined;
-  const { request_id: requestId, reason, detail } = entry;
-  if (typeof requestId !== 'string' || typeof reason !== 'string') return undefined;
-  return { requestId, reason, detail: typeof detail === 'string' ? detail : '' };
+  const { request_id: failed, reason, detail, time } = entry;
+  if (typeof failed !== 'string' || typeof reason !== 'string') return undefined;
+  return { failed, reason, detail: typeof detail === 'string' ? detail : '', at: Date.parse(String(time)) };
+}
+
+/**
+ * The events of several logs, in the order of their times. Those of one log keep their order, and one without a time
+ * stays behind the one before it.
+ */
+export async function* merged(logs: readonly AsyncGenerator<LogEvent>[]): AsyncGenerator<LogEvent> {
+  const [only, ...others] = logs;
+  if (only !== undefined && others.length === 0) {
+    yield* only;
+    return;
+  }
+  const heads: { readonly log: AsyncGenerator<LogEvent>; event: LogEvent; at: number }[] = [];
+  for (const log of logs) {
+    const { done, value } = await log.next();
+    if (done !== true) heads.push({ log, event: value, at: latest(-Infinity, value) });
+  }
+  while (heads.length > 0) {
+    const earliest = heads.reduce((one, other) => (other.at < one.at ? other : one));
+    yield earliest.event;
+    const { done, value } = await earliest.log.next();
+    if (done === true) {
+      heads.splice(heads.indexOf(earliest), 1);
+      continue;
+    }
+    earliest.event = value;
+    earliest.at = latest(earliest.at, value);
+  }
+}
+
+function latest(before: number, event: LogEvent): number {
+  return 'at' in event && event.at > before ? event.at : before;
 }
 
 /** The time of a decision, RFC 3339; empty if the line has none. */

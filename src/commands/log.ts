@@ -6,7 +6,7 @@ import { createIsWithin, type IsWithin } from '../core/lib/ip-address.ts';
 import { durationMs } from '../core/lib/quantity.ts';
 import { printable } from '../core/lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../core/model/decision.ts';
-import { type LoggedDecision, LogReader, type RequestFailure, timeOf } from './decision-log.ts';
+import { type LoggedDecision, LogReader, merged, type RequestFailure, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
 import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
 import { ensure } from '../core/lib/remembered.ts';
@@ -16,18 +16,19 @@ type LogOptions = OptionsOf<'log'>;
 /**
  * `sallyport log`: prints the decisions of a log, or their counts.
  *
- * @param file `-` for stdin; undefined: `log.file` of the configuration, or else stdin.
+ * @param named Files; `-` for stdin; empty: `log.file` of the configuration, or else stdin.
  * @throws {UsageError} for options that contradict each other, and without a log.
  */
-export async function log(file: string | undefined, options: LogOptions): Promise<ExitCode> {
+export async function log(named: readonly string[], options: LogOptions): Promise<ExitCode> {
   if (options.denied && options.failed) throw new UsageError('--failed shows allowed calls: omit --denied');
   if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
+  if (options.follow && named.length > 1) throw new UsageError('--follow reads one FILE, since several are merged');
   const isWanted = filterOf(options, Date.now());
-  const from = file ?? (await configuredFile(options.config));
-  if (from === '-' && file === undefined && process.stdin.isTTY) {
+  const files = named.length > 0 ? named : [await configuredFile(options.config)];
+  if (named.length === 0 && files[0] === '-' && process.stdin.isTTY) {
     throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
   }
-  return printed(from, isWanted, options);
+  return printed(files, isWanted, options);
 }
 
 async function configuredFile(config: string): Promise<string> {
@@ -103,32 +104,41 @@ const stdin = 'stdin; pass a file with the output of sallyport serve, or set log
 /** The lines of a finished file that are aligned together. What is still being written is printed line by line. */
 const BATCH = 1000;
 
-async function printed(file: string, isWanted: Filter, options: LogOptions): Promise<ExitCode> {
+async function printed(files: readonly string[], isWanted: Filter, options: LogOptions): Promise<ExitCode> {
   const summary = new Summary();
   const table = new Table(process.stdout);
   const batch: Row[] = [];
   const recent = new Map<string, LoggedDecision>();
-  const batchSize = options.follow || file === '-' ? 1 : BATCH;
+  const batchSize = options.follow || files.includes('-') ? 1 : BATCH;
   let decisions = 0;
   const show = (row: Row): void => {
     if (batch.push(row) >= batchSize) process.stdout.write(table.rows(batch.splice(0)));
   };
-  const reader = new LogReader(
-    (why) => {
+  const showFailure = (failure: RequestFailure): void => {
+    const decision = recent.get(failure.failed);
+    if (decision === undefined || !isWanted({ ...decision, reason: failure.reason })) return;
+    if (options.summary) summary.failed += 1;
+    else if (!options.json) show({ ...decision, failure });
+    else if (options.failed) {
+      const { reason, detail } = failure;
+      print(jsonText({ ...decision.entry, failure: { reason, detail } }));
+    }
+  };
+  const readers = files.map((file) => {
+    const reader: LogReader = new LogReader((why) => {
       if (options.follow && why !== 'no decision') reportSkipped(file, reader);
-    },
-    (failure) => {
-      const decision = recent.get(failure.requestId);
-      if (decision === undefined || !isWanted({ ...decision, reason: failure.reason })) return;
-      if (options.summary) summary.failed += 1;
-      else if (!options.json) show({ ...decision, failure });
-      else if (options.failed) {
-        const { reason, detail } = failure;
-        print(jsonText({ ...decision.entry, failure: { reason, detail } }));
-      }
-    },
-  );
-  for await (const decision of reader.decisions(file, options.follow)) {
+    });
+    return { file, reader };
+  });
+  const logs = readers.map(({ file, reader }) => reader.events(file, options.follow));
+  let others = 0;
+  for await (const event of merged(logs)) {
+    if (!('entry' in event)) {
+      others += 1;
+      if ('failed' in event) showFailure(event);
+      continue;
+    }
+    const decision = event;
     decisions += 1;
     if (decision.allow && decision.requestId !== undefined) remember(recent, decision.requestId, decision);
     if (options.failed || !isWanted(decision)) continue;
@@ -137,13 +147,16 @@ async function printed(file: string, isWanted: Filter, options: LogOptions): Pro
     else show(decision);
   }
   process.stdout.write(table.rows(batch));
-  reportSkipped(file, reader);
-  if (decisions === 0 && reader.total > 0) {
+  for (const { file, reader } of readers) reportSkipped(file, reader);
+  if (decisions === 0 && others + readers.reduce((sum, { reader }) => sum + reader.total, 0) > 0) {
     throw new Failure(
-      `${file}: none of its lines is a decision; the output of sallyport serve has one for each request`,
+      `${files.join(', ')}: none of its lines is a decision; the output of sallyport serve has one for each request`,
     );
   }
-  if (decisions === 0) process.stderr.write(`sallyport: no decisions read from ${file === '-' ? stdin : file}\n`);
+  if (decisions === 0)
+    process.stderr.write(
+      `sallyport: no decisions read from ${files.map((file) => (file === '-' ? stdin : file)).join(', ')}\n`,
+    );
   if (options.summary) process.stdout.write(options.json ? summary.json() : summary.text());
   return 0;
 }

@@ -1,6 +1,5 @@
 import { Gatherer } from '../core/lib/gatherer.ts';
 import { utf8Text } from '../core/lib/utf8.ts';
-import { jsonEscapes } from '../core/lib/wording.ts';
 import { Denial } from '../core/model/denial.ts';
 import { UnreadAnswer } from './unread-answer.ts';
 import { type BodyFilter, MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
@@ -173,7 +172,7 @@ export class EventFilter implements BodyFilter {
     if (mustRead && mayHideData(text)) return undefined;
     const data = eventData(text);
     if (data === '' || isEndpoint(text, data)) return event;
-    const message = withoutBom(mustRead ? data.replace(otherLineEnds, jsonEscapes) : data);
+    const message = withoutBom(mustRead ? withoutOtherLineEnds(data) : data);
     const changed = this.#changed(message);
     if (changed === null) return undefined;
     if (this.#isAnswerDropped && this.#isAnswer?.(message) === true) this.#isAnswerDropped = false;
@@ -196,8 +195,15 @@ export class EventFilter implements BodyFilter {
  * Characters that JSON has only in strings, where an escape is the same text. They end a line for readers that split
  * text as Python's `splitlines` does (`httpx-sse` before 0.4.2), which would see another event.
  */
-const otherLineEnds = /[\u0085\u2028\u2029]/g;
-/** Those and the control characters at which `splitlines` splits too, which JSON does not have. */
+function withoutOtherLineEnds(json: string): string {
+  // A pattern and a function would take seven times as long where an upstream sends a million.
+  return json
+    .replaceAll('\u0085', String.raw`\u0085`)
+    .replaceAll('\u2028', String.raw`\u2028`)
+    .replaceAll('\u2029', String.raw`\u2029`);
+}
+
+/** Those characters, and the control characters at which `splitlines` splits too, which JSON does not have. */
 // oxlint-disable-next-line no-control-regex -- these are what it is about
 const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
 /**
@@ -335,7 +341,7 @@ function isData(line: string): boolean {
 /** The data of one event, its lines joined; `''` without data. */
 export function eventData(event: string): string {
   const lines = linesOf(event).filter(isData);
-  return lines.map((line) => line.slice('data:'.length).replace(/^ /, '')).join('\n');
+  return lines.map((line) => line.slice(line[5] === ' ' ? 'data: '.length : 'data:'.length)).join('\n');
 }
 
 /** The same event with other data. Its id, type and retry time stay. */

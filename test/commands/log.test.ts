@@ -166,6 +166,27 @@ describe('the table', () => {
     expect(logged.map((each) => (JSON.parse(each) as { tool: string }).tool)).toEqual([tool]);
   });
 
+  test('has the decisions and failures of several logs in the order of their times', async () => {
+    const at = (time: string, members: object = {}): string => line({ time: `2026-11-22T${time}:00.000Z`, ...members });
+    const write = (name: string, lines: readonly string[]): Promise<void> =>
+      writeFile(join(folder, name), lines.join(''));
+    await write('one', [at('08:00', { tool: 'a' }), at('08:10', { tool: 'c' }), at('08:40', { tool: 'f' })]);
+    await write('two', [at('08:05', { tool: 'b' }), at('08:12', { tool: 'd', request_id: 'r5' }), failure]);
+    await write('none', []);
+    // A line without a time stays behind the one before it.
+    await write('three', [
+      at('08:30', { tool: 'e' }),
+      line({ tool: 'untimed', time: undefined }),
+      at('13:00', { tool: 'g' }),
+    ]);
+    const { code, stdout, stderr } = await outcome(['log', 'one', 'three', 'two', 'none'], folder);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const calls = stdout.split('\n').flatMap((row) => /(?:allow|failed).* (\S+)$/.exec(row)?.[1] ?? []);
+    expect(calls).toEqual(['a', 'b', 'c', 'd', 'e', 'untimed', 'f', 'd', 'g']);
+    const summary = await outcome(['log', 'one', 'two', '--summary'], folder);
+    expect(summary.stdout).toMatch(/^5 allowed \(1 failed afterwards\), 0 denied, \S+T08:00\S+ to \S+T08:40/);
+  });
+
   test('reads stdin, and lines that a collector put something before', async () => {
     const { stdout } = await outcome(['log'], folder, { stdin: `2026-11-21 stdout F ${line()}` });
     expect(stdout).toBe(title + rows.allowed);
@@ -293,6 +314,7 @@ describe('wrong usage', () => {
     [['--path', '/orders?q=1'], '--path: "/orders?q=1" is not a path: begin with /, and omit the query'],
     [['--address', 'bob'], '--address: "bob" is neither an address nor a network such as 10.0.0.0/8'],
     [['--summary', '--follow'], '--summary needs the end of the log: omit --follow'],
+    [['log', '--follow'], '--follow reads one FILE, since several are merged'],
   ] as const)('%j', async ([args, message]) => {
     const stderr = `sallyport: ${message}; see sallyport help log\n`;
     expect(await outcome(['log', '-', ...args], folder)).toEqual({ code: 2, stdout: '', stderr });

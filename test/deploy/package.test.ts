@@ -27,14 +27,25 @@ let folder: string;
 let packed: Packed;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sallyport-package-'));
-  // What `prepare` builds is there since `npm ci`.
+  // What `generate` builds is there since `npm ci`.
   await run('npm', ['run', 'build']);
   const { stdout } = await run('npm', ['pack', '--json', '--silent', '--ignore-scripts', '--pack-destination', folder]);
   [packed] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [Packed];
 });
 
 test('contains the runtime and the documentation, and no development files', () => {
-  expect(packageJson.scripts.prepack).toBe('npm run build');
+  expect(packageJson.scripts.prepack).toBe('npm run --silent generate && npm run build');
+  // npm warns of them, `prepare` included, where a package is installed from a tarball.
+  const ofInstallations = [
+    'preinstall',
+    'install',
+    'postinstall',
+    'prepublish',
+    'preprepare',
+    'prepare',
+    'postprepare',
+  ];
+  expect(ofInstallations.filter((name) => name in packageJson.scripts)).toEqual([]);
   const paths = packed.files.map(({ path }) => path);
   expect(paths).toEqual(
     expect.arrayContaining([

@@ -1,3 +1,5 @@
+import { MAX_REQUEST_BYTES } from '../../core/model/approval-book.ts';
+
 /**
  * The script of the shared book of approvals, in Lua: one atomic step. KEYS: the prefix of a route. ARGV: the
  * step as JSON, with `op`; `ask` is followed by the head and the body of a new request.
@@ -5,17 +7,73 @@
  * A request is a hash `r:ID` (`status ends head body proof until owner binding bytes`). `live` has the ids of those
  * that live by their end, `o:OWNER` those of one caller, `b:BINDING` the id for a call, `n:ROUND` the id for its next
  * round with its proof, and `u:SHA1` marks a proof that was used or withdrawn. A replica believes only what is sealed
- * in an answer: a writer of the store can change all else.
+ * in an answer: a writer of the store can change all else. What cannot be of a replica (of another type, too long, no
+ * number) is deleted: it must neither end a step for all, nor make one long.
  *
- * No step reads much: the bodies of requests are read one at a time, and lists have `pageBytes` of heads.
+ * No step reads much: the bodies of requests are read one at a time, and lists have `pageBytes` of heads. Returns the
+ * number of foreign values, and the answer of the step.
  */
 export const approvalScript = `
 local p, step = KEYS[1], cjson.decode(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local DAY = 86400000
+-- The longest text of a request that is sealed: ${MAX_REQUEST_BYTES} bytes as JSON.
+local LONGEST = ${2 * MAX_REQUEST_BYTES}
+local foreign = 0
+
+local function discard(name)
+  foreign = foreign + redis.call('DEL', name)
+end
 
 local function key(id) return p .. 'r:' .. id end
+local function isDigest(text) return #text < 64 and string.find(text, '^[%w_-]+$') ~= nil end
+-- At most the latest time of JavaScript.
+local function isNumber(text) return #text < 24 and string.find(text, '^%d+%.?%d*$') ~= nil and tonumber(text) <= 8.64e15 end
+local function isSealed(text) return #text > 0 end
+local states = { pending = 1, approved = 1, denied = 1, expired = 1, used = 1 }
+local fields = { status = function(text) return states[text] ~= nil end, ends = isNumber, bytes = isNumber,
+  owner = isDigest, binding = isDigest, head = isSealed, body = isSealed, proof = isSealed,
+  ['until'] = isNumber }
+local optional = { proof = 1, ['until'] = 1 }
+
+-- Deletes a key of another type.
+local function typed(name, kind)
+  local found = redis.call('TYPE', name).ok
+  if found ~= kind and found ~= 'none' then discard(name) end
+  return found == kind
+end
+
+-- A key that is a text, or ''.
+local function textAt(name)
+  if not typed(name, 'string') then return '' end
+  if redis.call('STRLEN', name) > LONGEST then discard(name) end
+  return redis.call('GET', name) or ''
+end
+
+-- Whether there is a request that a replica could have written.
+local function has(id)
+  local isOwn = isDigest(id)
+  local isWhole = isOwn and typed(key(id), 'hash')
+  if isWhole then
+    for field, fits in pairs(fields) do
+      local length = redis.call('HSTRLEN', key(id), field)
+      local isMissing = length == 0 and redis.call('HEXISTS', key(id), field) == 0
+      local isGood = isMissing and optional[field] ~= nil
+      if not isMissing and length <= LONGEST then isGood = fits(redis.call('HGET', key(id), field)) end
+      if not isGood then isWhole = false end
+    end
+  end
+  if isWhole then
+    typed(p .. 'o:' .. redis.call('HGET', key(id), 'owner'), 'zset')
+    return true
+  end
+  if isOwn then discard(key(id)) else foreign = foreign + 1 end
+  redis.call('ZREM', p .. 'live', id)
+  redis.call('ZREM', p .. 'waiting', id)
+  return false
+end
+
 local function get(id, field) return redis.call('HGET', key(id), field) end
 local function row(id)
   local v = redis.call('HMGET', key(id), 'status', 'ends', 'body', 'proof')
@@ -42,7 +100,7 @@ local function leave(id, status, overMs)
     redis.call('DECRBY', p .. 'bytes', v[3])
     redis.call('ZREM', p .. 'waiting', id)
     redis.call('ZREM', p .. 'o:' .. v[1], id)
-    if redis.call('GET', p .. 'b:' .. v[2]) == id then redis.call('DEL', p .. 'b:' .. v[2]) end
+    if textAt(p .. 'b:' .. v[2]) == id then redis.call('DEL', p .. 'b:' .. v[2]) end
   end
   if v[4] then spend(v[4], tonumber(v[5] or v[6]) or now) end
   redis.call('HSET', key(id), 'status', status, 'ends', now + overMs)
@@ -74,9 +132,8 @@ end
 
 -- The state of a request, or nil. What has ended and was not swept yet does not live.
 local function stateOf(id)
-  local status, ends = get(id, 'status'), get(id, 'ends')
-  if not status or tonumber(ends) <= now then return nil end
-  return status
+  if not has(id) or tonumber(get(id, 'ends')) <= now then return nil end
+  return get(id, 'status')
 end
 
 local function counted(set) return redis.call('ZCOUNT', set, '(' .. now, '+inf') end
@@ -84,15 +141,22 @@ local function counted(set) return redis.call('ZCOUNT', set, '(' .. now, '+inf')
 local function bytesOf(set)
   local sum = 0
   for _, id in ipairs(redis.call('ZRANGE', set, '(' .. now, '+inf', 'BYSCORE', 'LIMIT', 0, step.ofOwner)) do
-    sum = sum + tonumber(get(id, 'bytes') or 0)
+    sum = sum + (has(id) and tonumber(get(id, 'bytes')) or 0)
   end
   return sum
 end
 
-if step.op == 'ask' then
+typed(p .. 'live', 'zset')
+typed(p .. 'waiting', 'zset')
+if not isNumber(textAt(p .. 'bytes')) then discard(p .. 'bytes') end
+
+local steps = {}
+
+function steps.ask()
+  typed(p .. 'o:' .. step.owner, 'zset')
   if step.round ~= '' then
-    local id, proof = string.match(redis.call('GET', p .. 'n:' .. step.round) or '', '^(%S+) (%S+)$')
-    if id and get(id, 'binding') == step.binding and stateOf(id) == 'used' then
+    local id, proof = string.match(textAt(p .. 'n:' .. step.round), '^(%S+) (%S+)$')
+    if id and stateOf(id) == 'used' and get(id, 'binding') == step.binding then
       redis.call('DEL', p .. 'n:' .. step.round)
       if redis.call('EXISTS', markOf(proof)) == 1 then return { 'spent' } end
       spend(proof, now + step.overMs)
@@ -100,8 +164,8 @@ if step.op == 'ask' then
       return { 'again', 0, own, status, ends, body, proof }
     end
   end
-  local id = redis.call('GET', p .. 'b:' .. step.binding)
-  local status = id and stateOf(id)
+  local id = textAt(p .. 'b:' .. step.binding)
+  local status = id ~= '' and stateOf(id)
   if status == 'approved' then
     local proof = get(id, 'proof') or ''
     local isSpent = redis.call('EXISTS', markOf(proof)) == 1
@@ -125,7 +189,7 @@ if step.op == 'ask' then
   return { 'waiting', 1, row(step.id) }
 end
 
-if step.op == 'settle' then
+function steps.settle()
   if stateOf(step.id) ~= 'used' then return 0 end
   if step.round ~= '' then
     redis.call('SET', p .. 'n:' .. step.round, step.id .. ' ' .. step.proof, 'PX', step.overMs)
@@ -135,15 +199,15 @@ if step.op == 'settle' then
   end
   local v = redis.call('HMGET', key(step.id), 'owner', 'binding', 'bytes', 'until')
   if not v[4] or tonumber(v[4]) <= now then return 0 end
-  local newer = redis.call('GET', p .. 'b:' .. v[2])
-  if newer then leave(newer, 'expired', 60000) end
+  local newer = textAt(p .. 'b:' .. v[2])
+  if newer ~= '' and has(newer) then leave(newer, 'expired', 60000) end
   redis.call('HSET', key(step.id), 'proof', step.proof)
   enter(step.id, v[1], v[2], v[3], 'approved', tonumber(v[4]))
   return 1
 end
 
-if step.op == 'decide' then
-  if redis.call('EXISTS', key(step.id)) == 0 then return nil end
+function steps.decide()
+  if not has(step.id) then return nil end
   local status, done = stateOf(step.id), 0
   for _, from in ipairs(step.from) do if from == status then done = 1 end end
   if done == 1 and step.to == 'approved' then
@@ -155,45 +219,50 @@ if step.op == 'decide' then
   return { done, row(step.id) }
 end
 
-if step.op == 'find' then
-  if redis.call('EXISTS', key(step.id)) == 0 then return nil end
+function steps.find()
+  if not has(step.id) then return nil end
   local id, status, ends, body, proof = row(step.id)
   if not stateOf(id) then status = 'expired' end
   return { id, status, ends, body, proof }
 end
 
-if step.op == 'list' then
-  local found, from, bytes = { 0 }, step.from, 0
-  for _, id in ipairs(redis.call('ZRANGE', p .. 'live', from, from + step.page - 1)) do
-    local v = redis.call('HMGET', key(id), 'status', 'ends', 'head')
-    from = from + 1
-    if v[3] then
-      table.insert(found, { id, stateOf(id) or 'expired', v[2], v[3], '' })
-      bytes = bytes + #v[3]
+function steps.list()
+  local from, bytes = step.from, 0
+  local ids = redis.call('ZRANGE', p .. 'live', from, from + step.page - 1)
+  if #ids == 0 then return { -1 } end
+  local found = { from }
+  for _, id in ipairs(ids) do
+    if has(id) then
+      local state = tonumber(get(id, 'ends')) > now and get(id, 'status') or 'expired'
+      local v = redis.call('HMGET', key(id), 'ends', 'head')
+      table.insert(found, { id, state, v[1], v[2], '' })
+      found[1] = found[1] + 1
+      bytes = bytes + #v[2]
     end
     if bytes >= step.pageBytes then break end
   end
-  if from > step.from then found[1] = from end
   return found
 end
 
-if step.op == 'expire' then
+function steps.expire()
   local status = stateOf(step.id)
   if status and status ~= 'used' and status ~= 'expired' then leave(step.id, 'expired', step.overMs) end
   return 1
 end
 
-local found = { 0 }
-for _, id in ipairs(redis.call('ZRANGE', p .. 'live', '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
-  local status = get(id, 'status')
-  -- Without this, one request with foreign fields would keep all others from being swept.
-  if not status or not pcall(leave, id, 'expired', step.overMs) then
-    redis.call('ZREM', p .. 'live', id)
-    redis.call('DEL', key(id))
-  elseif status ~= 'denied' then table.insert(found, id) end
+function steps.sweep()
+  local found = { 0 }
+  for _, id in ipairs(redis.call('ZRANGE', p .. 'live', '-inf', now, 'BYSCORE', 'LIMIT', 0, 100)) do
+    local status = has(id) and get(id, 'status')
+    if status then leave(id, 'expired', step.overMs) end
+    if status and status ~= 'denied' then table.insert(found, id) end
+  end
+  if redis.call('ZCARD', p .. 'live') == 0 then redis.call('DEL', p .. 'bytes') end
+  found[1] = counted(p .. 'waiting')
+  redis.call('ZREMRANGEBYSCORE', p .. 'waiting', '-inf', now)
+  return found
 end
-if redis.call('ZCARD', p .. 'live') == 0 then redis.call('DEL', p .. 'bytes') end
-found[1] = counted(p .. 'waiting')
-redis.call('ZREMRANGEBYSCORE', p .. 'waiting', '-inf', now)
-return found
+
+local answer = steps[step.op]()
+return { foreign, answer }
 `;

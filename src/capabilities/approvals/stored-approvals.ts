@@ -146,7 +146,7 @@ export class SharedApprovals implements ApprovalBook {
       const step = { op: 'list', from, page: PAGE, pageBytes: PAGE_BYTES };
       const [end, ...rows] = (await this.#run(route, step)) as readonly [number, ...ApprovalRow[]];
       found.push(...rows.flatMap((row) => this.#opened(route, row, 'head') ?? []));
-      if (end === 0) return found;
+      if (end < 0) return found;
       from = end;
     }
   }
@@ -249,9 +249,14 @@ export class SharedApprovals implements ApprovalBook {
   }
 
   async #run(route: string, step: Readonly<Record<string, unknown>>, sealed: readonly string[] = []): Promise<unknown> {
-    return this.#script([this.#prefix(route)], [JSON.stringify(step), ...sealed]).catch((error: unknown) => {
-      throw storeDenial(error);
-    });
+    const answer = await this.#script([this.#prefix(route)], [JSON.stringify(step), ...sealed]).catch(
+      (error: unknown) => {
+        throw storeDenial(error);
+      },
+    );
+    const [foreign, reply] = answer as readonly [number, unknown?];
+    if (foreign > 0) this.#parts.onCorrupt(this.#prefix(route));
+    return reply;
   }
 }
 

@@ -6,7 +6,7 @@ import { lockFileOf, lockFileText, readLockFile } from './lock-file.ts';
 import { counted, printable, quoted } from '../../core/lib/wording.ts';
 import { callerFields } from '../../serve/gateway/caller.ts';
 import { differences, inWords, keysTwiceIn } from './comparison.ts';
-import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
+import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { type DescribedDefinition, definitionKey } from './definitions.ts';
@@ -83,6 +83,7 @@ async function shownBy(
     if (!(error instanceof McpServerFault)) throw error;
     const { kind, message } = error;
     if (kind === 'unreachable') throw new NothingShown(`${url} cannot be reached (${message})`);
+    if (kind === 'host') throw new NothingShown(`${url} ${message}: ${remedyForHost(url)}`);
     const remedy = kind === 'unauthorized' && token === undefined ? `; ${remedyForStranger(route, 'lock')}` : '';
     throw new NothingShown(`${url} ${message}${remedy}`);
   }

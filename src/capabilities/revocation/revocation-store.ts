@@ -26,6 +26,42 @@ const MAX_BYTES = 16 * 1024;
 /** In one slot of a cluster, since one step needs all of them. */
 const KIND = '{revocations}';
 
+/** The value of a field of KEYS[1]. One that is too long is foreign: it must not make a step long. */
+const boundedParts = `
+local function valueAt(field)
+  if redis.call('HSTRLEN', KEYS[1], field) > ${MAX_BYTES} then return 'too long' end
+  return redis.call('HGET', KEYS[1], field)
+end
+`;
+
+/**
+ * KEYS: as in `keepScript`. Deletes what no replica could have written: a value of another type, places that no number
+ * of the counter is. The counter is never below the last place: else what comes next would stand before what replicas
+ * have read, and they would never read it.
+ */
+const soundParts = `${boundedParts}
+local foreign = 0
+for index, kind in ipairs({ 'hash', 'zset', 'zset', 'string' }) do
+  local found = redis.call('TYPE', KEYS[index]).ok
+  if found ~= kind and found ~= 'none' then foreign = foreign + redis.call('DEL', KEYS[index]) end
+end
+foreign = foreign + redis.call('ZREMRANGEBYSCORE', KEYS[2], '(4503599627370496', '+inf')
+local newest = tonumber(redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')[2] or 0)
+local counted = redis.call('GETRANGE', KEYS[4], 0, 15)
+counted = #counted < 16 and string.match(counted, '^%d+$') and tonumber(counted) or -1
+if counted < newest then
+  local left = redis.call('PTTL', KEYS[2])
+  redis.call('SET', KEYS[4], string.format('%.0f', newest))
+  if left > 0 then redis.call('PEXPIRE', KEYS[4], left) end
+  counted = newest
+end
+`;
+
+/** KEYS: the entries, their order, their arrival, and the counter. Returns its number, and how much was foreign. */
+const newestScript = `${soundParts}
+return { counted, foreign }
+`;
+
 /**
  * KEYS: the entries by their field, their order, their arrival, the counter, and the id of the event. ARGV: the most
  * entries, the time before which they are forgotten (ms), the life of an entry (ms), the life of the id (ms, '' without
@@ -33,7 +69,7 @@ const KIND = '{revocations}';
  * its place when there is no room. The later time of two entries counts. Returns what became of the event, then field
  * and value of each entry that was left as it was: a writer of the store could have made its time.
  */
-const keepScript = `
+const keepScript = `${soundParts}
 if ARGV[4] ~= '' and redis.call('EXISTS', KEYS[5]) == 1 then return { 'repeated' } end
 local ended = redis.call('ZRANGE', KEYS[3], '-inf', ARGV[2], 'BYSCORE', 'LIMIT', 0, 100)
 if #ended > 0 then
@@ -43,11 +79,11 @@ if #ended > 0 then
 end
 local result = { 'kept' }
 local function put(field, at, arrived, value)
-  local before = redis.call('HGET', KEYS[1], field)
+  local before = valueAt(field)
   local beforeAt = before and tonumber(string.match(before, '^%d+ ') or '')
   if beforeAt and beforeAt >= tonumber(at) then
     table.insert(result, field)
-    table.insert(result, string.sub(before, 1, ${MAX_BYTES}))
+    table.insert(result, before)
     if redis.call('ZSCORE', KEYS[2], field) then return end
   else redis.call('HSET', KEYS[1], field, value) end
   redis.call('ZADD', KEYS[2], redis.call('INCR', KEYS[4]), field)
@@ -69,11 +105,17 @@ if ARGV[4] ~= '' then redis.call('SET', KEYS[5], '1', 'PX', ARGV[4]) end
 return result
 `;
 
-/** KEYS: the entries. ARGV: fields, each with the beginning of its value. Removes those that still begin so. */
+/** KEYS: the entries. ARGV: fields. Returns the value of each, false where it has none. */
+const valuesScript = `${boundedParts}
+local values = {}
+for index, field in ipairs(ARGV) do values[index] = valueAt(field) end
+return values
+`;
+
+/** KEYS: the entries. ARGV: fields, each with its value. Removes those that still have it. */
 const removeScript = `
 for index = 1, #ARGV, 2 do
-  local value = redis.call('HGET', KEYS[1], ARGV[index])
-  if value and string.sub(value, 1, ${MAX_BYTES}) == ARGV[index + 1] then redis.call('HDEL', KEYS[1], ARGV[index]) end
+  if redis.call('HGET', KEYS[1], ARGV[index]) == ARGV[index + 1] then redis.call('HDEL', KEYS[1], ARGV[index]) end
 end
 return 1
 `;
@@ -134,6 +176,8 @@ export class RevocationStore implements RevocationPlace {
   readonly #lease: Script;
   /** The leases that this replica has, as they are sealed. */
   readonly #leases = new Map<string, string>();
+  readonly #newest: Script;
+  readonly #values: Script;
   readonly #remove: Script;
   readonly #placed: Script;
   readonly #timers: readonly NodeJS.Timeout[];
@@ -152,6 +196,8 @@ export class RevocationStore implements RevocationPlace {
     this.#entries = place('entries');
     this.#keys = [this.#entries, place('order'), place('arrivals'), place('counter')];
     this.#keepAll = createScript(parts.connection, 'set', keepScript);
+    this.#newest = createScript(parts.connection, 'get', newestScript);
+    this.#values = createScript(parts.connection, 'get', valuesScript);
     this.#lease = createScript(parts.connection, 'set', leaseScript);
     this.#remove = createScript(parts.connection, 'set', removeScript);
     this.#placed = createScript(parts.connection, 'get', placedScript);
@@ -270,10 +316,11 @@ export class RevocationStore implements RevocationPlace {
   }
 
   async #readNews(): Promise<void> {
-    const { connection, onComplete } = this.#parts;
+    const { connection, onComplete, onCorrupt } = this.#parts;
     const [, order = '', , counter = ''] = this.#keys;
     const primary = connection.serverOf(counter);
-    const newest = Number((await connection.run('get', counter, (client) => client.get(counter))) ?? 0);
+    const [newest, foreign] = (await this.#newest(this.#keys, [])) as readonly [number, number];
+    if (foreign > 0) onCorrupt(this.#entries);
     if (newest < this.#read || (this.#read > 0 && primary !== this.#primary)) {
       // Another primary, or an empty one, which lacks what the last one had not passed on: its numbers mean others.
       this.#read = 0;
@@ -292,7 +339,7 @@ export class RevocationStore implements RevocationPlace {
         break;
       }
       const fields = members.map(({ value }) => value);
-      const values = await connection.run('get', this.#entries, (client) => client.hmGet(this.#entries, fields));
+      const values = (await this.#values([this.#entries], fields)) as readonly (string | null)[];
       this.#take(fields, values);
       this.#read = last.score;
     }
@@ -325,7 +372,7 @@ export class RevocationStore implements RevocationPlace {
   }
 
   async #compareNext(): Promise<void> {
-    const { connection, clock, keepMs } = this.#parts;
+    const { clock, keepMs } = this.#parts;
     const [, order = ''] = this.#keys;
     const oldest = (clock() - keepMs()) / 1000;
     const page: Revocation[] = [];
@@ -341,7 +388,7 @@ export class RevocationStore implements RevocationPlace {
     if (page.length === 0) return;
     const fields = page.map((revocation) => this.#fieldOf(revocation));
     const [values, places] = await Promise.all([
-      connection.run('get', this.#entries, (client) => client.hmGet(this.#entries, fields)),
+      this.#values([this.#entries], fields) as Promise<readonly (string | null)[]>,
       this.#placed([order], fields) as Promise<readonly number[]>,
     ]);
     const lost = page.filter(({ at }, index) => {

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
 import { readJwkSet } from '../../tokens/servers/jwk-set.ts';
-import { createJsonFetcher, type JsonAnswer, type JsonFetcher } from '../../tokens/servers/fetch-json.ts';
+import { firstReadable } from '../../tokens/servers/discovery.ts';
+import { createJsonFetcher, FetchError, type JsonAnswer, type JsonFetcher } from '../../tokens/servers/fetch-json.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
 import type { EventSource } from '../../core/model/revocation.ts';
@@ -192,30 +193,33 @@ export class Transmitter {
     const { issuer } = this.#source;
     const { origin, pathname } = new URL(issuer);
     const path = pathname.replace(/\/$/, '');
-    const isSecure = issuer.startsWith('https:');
     // SSF 1.0 §7.2.1; transmitters before it have the second one.
-    for (const name of ['ssf-configuration', 'risc-configuration']) {
-      const url = `${origin}/.well-known/${name}${path}`;
-      // The second one only without the first.
-      const answer = await this.#request(url, {});
-      if (answer.status === 404 || answer.status === 410) continue;
-      const { body } = answer;
-      if (answer.status !== 200 || !isObject(body))
-        throw new TransmitterError(`${url} answers ${answer.status}`, answer.status);
-      if (body['issuer'] !== issuer) throw new TransmitterError(`${url} has another issuer`);
-      const urlIn = (member: string): string | undefined => urlOf(body[member], member, isSecure);
-      const jwksUri = urlIn('jwks_uri');
-      if (jwksUri === undefined) throw new TransmitterError(`${url} has no jwks_uri`);
-      const critical = body['critical_subject_members'];
-      return {
-        keys: this.#keysAt(jwksUri),
-        configurationEndpoint: urlIn('configuration_endpoint'),
-        statusEndpoint: urlIn('status_endpoint'),
-        verificationEndpoint: urlIn('verification_endpoint'),
-        criticalMembers: Array.isArray(critical) ? critical.map(String) : [],
-      };
-    }
-    throw new TransmitterError('it has no SSF metadata');
+    const candidates = ['ssf-configuration', 'risc-configuration'].map(
+      (name) => `${origin}/.well-known/${name}${path}`,
+    );
+    const search = await firstReadable(candidates, (url) => this.#metadataAt(url), isTransmitterFailure);
+    if ('value' in search) return search.value;
+    throw search.failures[0] ?? new TransmitterError('it has no SSF metadata');
+  }
+
+  /** The metadata at one location; undefined where it has none. */
+  async #metadataAt(url: string): Promise<Metadata | undefined> {
+    const { issuer } = this.#source;
+    const { status, body } = await this.#request(url, {});
+    if (status === 404 || status === 410) return undefined;
+    if (status !== 200 || !isObject(body)) throw new TransmitterError(`${url} answers ${status}`, status);
+    if (body['issuer'] !== issuer) throw new TransmitterError(`${url} has another issuer`);
+    const urlIn = (member: string): string | undefined => urlOf(body[member], member, issuer.startsWith('https:'));
+    const jwksUri = urlIn('jwks_uri');
+    if (jwksUri === undefined) throw new TransmitterError(`${url} has no jwks_uri`);
+    const critical = body['critical_subject_members'];
+    return {
+      keys: this.#keysAt(jwksUri),
+      configurationEndpoint: urlIn('configuration_endpoint'),
+      statusEndpoint: urlIn('status_endpoint'),
+      verificationEndpoint: urlIn('verification_endpoint'),
+      criticalMembers: Array.isArray(critical) ? critical.map(String) : [],
+    };
   }
 
   #keysAt(url: string): JWTVerifyGetKey {
@@ -272,6 +276,10 @@ export class Transmitter {
       inactivityMs: typeof inactivity === 'number' && inactivity > 0 ? inactivity * 1000 : undefined,
     };
   }
+}
+
+function isTransmitterFailure(error: unknown): error is TransmitterError | FetchError {
+  return error instanceof TransmitterError || error instanceof FetchError;
 }
 
 interface TransmitterCall {

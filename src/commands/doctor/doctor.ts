@@ -2,8 +2,8 @@ import { loadConfig } from '../../serve/config/load.ts';
 import { lockFileOf } from '../../capabilities/lock/lock-file.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
 import { capabilities } from '../../capabilities/all.ts';
-import { printable, reasonOf } from '../../core/lib/wording.ts';
-import { listDefinitions, listTools, McpServerFault } from '../../mcp/client/ask-server.ts';
+import { printable, reasonOf, messageOf } from '../../core/lib/wording.ts';
+import { listDefinitions, listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from '../../capabilities/lock/comparison.ts';
 import type { Config } from '../../core/model/config.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
@@ -216,7 +216,7 @@ async function examineLock(route: Route): Promise<readonly Finding[]> {
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
     // The finding on the upstream says it.
-    if (error.kind === 'unreachable') return [];
+    if (error.kind === 'unreachable' || error.kind === 'host') return [];
     const text = `${url} ${error.message}, so that it is not compared with ${file}`;
     const isRefused = error.kind === 'unauthorized';
     return [
@@ -248,6 +248,7 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
         text,
         remedyForReason(error.message, 'start it, and check that upstream.url holds from this machine'),
       );
+    if (error.kind === 'host') return on.fail(text, remedyForHost(url));
     if (error.kind === 'other') return on.fail(text, 'set upstream.url to the URL of its MCP endpoint');
     if (upstream.token.kind !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token.kind})`);
     return on.fail(text, 'disable its own authorization, or set upstream.token');
@@ -257,6 +258,9 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
 async function examineHttp(on: Findings, url: string): Promise<Finding> {
   try {
     const { status } = await fetchText(url, 'HEAD');
+    // RFC 9110 §15.5.20.
+    if (status === 421)
+      return on.fail(`${url} answered 421: it checks Host, and does not serve this one`, remedyForHost(url));
     if (status < 500) return on.ok(`${url} answers (${status} to HEAD)`);
     return on.warn(`${url} answered ${status} to HEAD`, 'look at its log');
   } catch (error) {

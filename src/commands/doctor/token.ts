@@ -74,6 +74,10 @@ function chosenRoute(name: string | undefined, claims: Claims | undefined, { rou
 const opaqueRemedy =
   'configure introspection of its authorization server: client_id and client_secret of the gateway there';
 
+const inactiveRemedy =
+  'get a new token; if it is new, the server may show a client only its own tokens, as better-auth and Glewlwyd do: ' +
+  'allow the client of the gateway to introspect all, or use JWTs';
+
 function isNamedBy(claims: Claims | undefined, { audiences }: Route): boolean {
   return claims !== undefined && audienceOf(claims).some((each) => audiences.includes(String(each)));
 }
@@ -187,6 +191,7 @@ function verdictOn(verdict: Principal | Denial, route: Route, isOpaque: boolean)
 
 function remedyOf(reason: Reason, isOpaque: boolean): string {
   if (reason === 'token.form' && isOpaque) return opaqueRemedy;
+  if (reason === 'token.inactive') return inactiveRemedy;
   if (reason === 'authorization_server.unavailable') return 'see what doctor says of the authorization server';
   return 'docs/reasons.md explains the reason; `sallyport explain --token -` shows the decision on a call';
 }

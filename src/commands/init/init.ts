@@ -5,6 +5,7 @@ import { InvalidValue, plainUrl } from '../../core/config/values.ts';
 import { compositionFiles, configurationFiles, discovered, draft, type Known } from './draft.ts';
 import { exists } from '../../core/lib/files.ts';
 import { shellWord as word } from '../../core/lib/wording.ts';
+import type { McpServerFault } from '../../mcp/client/ask-server.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { OptionsOf } from '../options.ts';
 import { type ExitCode, Failure, print, reportProblems, UsageError } from '../terminal.ts';
@@ -56,20 +57,23 @@ function requireUrl(option: string, text: string | undefined): void {
 
 async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
-  const { listTools, McpServerFault } = await import('../../mcp/client/ask-server.ts');
+  const { listTools, McpServerFault, remedyForHost } = await import('../../mcp/client/ask-server.ts');
   try {
     const { tools, capableOnly, others } = await listTools(url);
     return { url, policy: toolsPolicy(tools), capableOnly, others };
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
-    throw new Failure(`nothing was written: --upstream: ${url} ${remedy[error.kind](error.message)}`);
+    throw new Failure(
+      `nothing was written: --upstream: ${url} ${remedies[error.kind](error.message, remedyForHost(url))}`,
+    );
   }
 }
 
-const remedy = {
-  unreachable: (why: string) => `cannot be reached (${why}): start the MCP server, or write its URL as it is from here`,
-  unauthorized: (why: string) => `${why}: the gateway will authorize callers, so disable its own authorization`,
-  other: (why: string) => (/: add this host /.test(why) ? why : `${why}: write the URL of its MCP endpoint`),
+const remedies: Readonly<Record<McpServerFault['kind'], (why: string, remedyForHost: string) => string>> = {
+  unreachable: (why) => `cannot be reached (${why}): start the MCP server, or write its URL as it is from here`,
+  unauthorized: (why) => `${why}: the gateway will authorize callers, so disable its own authorization`,
+  host: (why, remedyForHost) => `${why}: ${remedyForHost}`,
+  other: (why) => `${why}: write the URL of its MCP endpoint`,
 };
 
 async function serverOf(issuer: string | undefined): Promise<Known['server']> {

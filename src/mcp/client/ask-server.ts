@@ -22,13 +22,21 @@ import { definitionKey, type DescribedDefinition } from '../../capabilities/lock
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
   override readonly name = 'McpServerFault';
-  /** `unauthorized`: it demands credentials. `unreachable`: there is no answer. `other`: it speaks something else. */
-  readonly kind: 'unauthorized' | 'unreachable' | 'other';
+  /**
+   * `unauthorized`: it demands credentials. `host`: it does not serve the host of its URL. `unreachable`: there is no
+   * answer. `other`: it speaks something else.
+   */
+  readonly kind: 'unauthorized' | 'host' | 'unreachable' | 'other';
 
   constructor(kind: McpServerFault['kind'], message: string, cause?: unknown) {
     super(message, { cause });
     this.kind = kind;
   }
+}
+
+/** The remedy for a server that guards against DNS rebinding, by the names of the setting in the official SDKs. */
+export function remedyForHost(url: string): string {
+  return `add ${new URL(url).host} to the allowed hosts of the server (allowed_hosts, allowedHosts)`;
 }
 
 interface AskOptions {
@@ -160,8 +168,8 @@ function faultOf(
     return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
   const answered = `answered ${status}${words === undefined ? '' : `, ${describeValue(words)}`}`;
   // A server that guards against DNS rebinding refuses a host that it does not know, for every client.
-  if ((status === 403 || status === 421) && /\b(?:host|origin|rebinding)\b/i.test(words ?? '')) {
-    return new McpServerFault('other', `${answered}: add this host to its allowed hosts`, error);
+  if (status === 421 || (status === 403 && /\b(?:host|origin|rebinding)\b/i.test(words ?? ''))) {
+    return new McpServerFault('host', `${answered}: it checks Host, and does not serve this one`, error);
   }
   if (status === 401 || status === 403) {
     const why =

@@ -1,5 +1,6 @@
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';
 import type { Clock } from '../../core/lib/clock.ts';
+import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import type { AuthorizationServer, ServerAnswer, ServerMetadata } from '../../core/model/authorization-server.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -129,25 +130,45 @@ function locations(base: string): readonly string[] {
 }
 
 /**
- * Reads the metadata at the first location that has those of this issuer. A location that fails in any way costs only
- * itself: a proxy may answer 5xx for a path that the server does not have.
+ * Reads what the first location has that can be read. A location that fails costs only itself: a proxy may answer 5xx
+ * for a path that the server does not have.
+ *
+ * @param read Undefined: the location has nothing. May throw a failure.
+ * @returns what was read, or else the failures in the order of the locations.
+ */
+export async function firstReadable<Value, Failure extends Error>(
+  candidates: readonly string[],
+  read: (location: string) => Promise<Value | undefined>,
+  isFailure: (error: unknown) => error is Failure,
+): Promise<{ readonly value: Value } | { readonly failures: readonly Failure[] }> {
+  const failures: Failure[] = [];
+  for (const location of candidates) {
+    try {
+      const value = await read(location);
+      if (value !== undefined) return { value };
+    } catch (error) {
+      if (!isFailure(error)) throw error;
+      failures.push(error);
+    }
+  }
+  return { failures };
+}
+
+/**
+ * Reads the metadata at the first location that has those of this issuer.
  *
  * @throws {Denial} `authorization_server.unavailable` if no location has them.
  */
 async function discover(server: AuthorizationServer, get: DiscoveryParts['get']): Promise<ServerMetadata> {
   const candidates = locations(server.backchannel);
-  const failures: Denial[] = [];
-  for (const location of candidates) {
-    try {
-      const { status, body } = await get(location);
-      // Some servers answer 200 with a page for every unknown path.
-      if (status === 200 && typeof body === 'object' && body !== null) return read(body, server, location);
-    } catch (error) {
-      if (!(error instanceof Denial)) throw error;
-      failures.push(error);
-    }
-  }
-  throw worst(failures) ?? unusable(server, `no metadata at ${candidates.join(' or ')}`);
+  const readAt = async (location: string): Promise<ServerMetadata | undefined> => {
+    const { status, body } = await get(location);
+    // Some servers answer 200 with a page for every unknown path.
+    return status === 200 && typeof body === 'object' && body !== null ? read(body, server, location) : undefined;
+  };
+  const search = await firstReadable(candidates, readAt, (error) => error instanceof Denial);
+  if ('value' in search) return search.value;
+  throw worst(search.failures) ?? unusable(server, `no metadata at ${candidates.join(' or ')}`);
 }
 
 /** The failure that helps an operator most, with the longest pause that any location requests. */
@@ -163,7 +184,7 @@ function read(body: object, server: AuthorizationServer, location: string): Serv
   const metadata = body as Record<string, unknown>;
   // RFC 8414 §3.3: MUST be identical. Otherwise another server could answer for this issuer.
   if (metadata['issuer'] !== server.issuer) {
-    const found = JSON.stringify(metadata['issuer']);
+    const found = describeValue(metadata['issuer']);
     const why = `${location} names the issuer ${found}, not ${JSON.stringify(server.issuer)}`;
     throw unusable(server, why, new OtherIssuer(metadata['issuer']));
   }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { caep, ssf, startTransmitter, type Transmitter, transmitterToken } from '../../support/transmitter.ts';
 import { sample } from '../../support/gateway.ts';
@@ -163,13 +164,14 @@ describe('the stream', () => {
 
 describe('metadata', () => {
   test.each([
-    ['of another issuer', { issuer: 'https://other.example' }],
-    ['without keys', { jwks_uri: undefined }],
-    ['with an endpoint that is no URL', { configuration_endpoint: 'file:///etc/passwd' }],
-  ])('%s are refused', async (_, metadata) => {
+    ['of another issuer', { issuer: 'https://other.example' }, 'has another issuer'],
+    ['without keys', { jwks_uri: undefined }, 'has no jwks_uri'],
+    ['with an endpoint that is no URL', { configuration_endpoint: 'file:///etc/passwd' }, 'configuration_endpoint'],
+  ])('%s are refused', async (_, metadata, problem) => {
     const { gateway } = await start(poll, (it) => Object.assign(it.metadata, metadata));
-    await gateway.line({ msg: 'a source of revocations is unavailable' });
-    expect(transmitter.requests.every(({ path }) => path === '/.well-known/ssf-configuration')).toBe(true);
+    const line = await gateway.line({ msg: 'a source of revocations is unavailable' });
+    expect(line).toMatchObject({ problem: expect.stringContaining(problem) as string });
+    expect(transmitter.requests.every(({ path }) => path.startsWith('/.well-known/'))).toBe(true);
   });
 
   test('name members of a subject that must be understood', async () => {
@@ -182,10 +184,17 @@ describe('metadata', () => {
     expect((await send('/api', { token: good })).status).toBe(200);
   });
 
-  test('are found where transmitters had them before SSF 1.0', async () => {
+  test.each<readonly [first: string, answer: (response: ServerResponse) => void]>([
+    ['has none', (response) => void response.writeHead(404).end()],
+    ['answers 503', (response) => void response.writeHead(503).end()],
+    ['answers 403', (response) => void response.writeHead(403).end()],
+    ['has a page', (response) => void response.end('<html>')],
+    ['has those of another issuer', (response) => void response.end('{"issuer":"https://other.example"}')],
+    ['breaks off', (response) => void response.destroy()],
+  ])('are found where transmitters had them before SSF 1.0, if the first location %s', async (_, answer) => {
     const world = await connected(poll, (it) => {
       it.intercept = (request, response) => {
-        if (request.url === '/.well-known/ssf-configuration') response.writeHead(404).end();
+        if (request.url === '/.well-known/ssf-configuration') answer(response);
         else if (request.url === '/.well-known/risc-configuration') response.end(JSON.stringify(it.metadata));
         else return false;
         return true;

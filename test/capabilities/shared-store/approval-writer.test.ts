@@ -1,5 +1,6 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type AskAnswer, type AskedCall, OVER_MS } from '../../../src/core/model/approval-book.ts';
+import { type AskAnswer, type AskedCall, type KeptApproval, OVER_MS } from '../../../src/core/model/approval-book.ts';
 import type { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import type { StoreConnection } from '../../../src/capabilities/shared-store/connection.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
@@ -15,6 +16,13 @@ interface Writer {
   restore(kept: ReadonlyMap<string, Buffer>, keys?: RegExp): Promise<void>;
   /** The keys of a kind, as `r:`. */
   keysOf(kind: string): Promise<readonly string[]>;
+}
+
+/** The requests in the answer of any step. */
+function approvalsIn(answer: unknown): readonly KeptApproval[] {
+  if (typeof answer !== 'object' || answer === null) return [];
+  if ('endsAt' in answer) return [answer as KeptApproval];
+  return Object.values(answer).flatMap(approvalsIn);
 }
 
 const unavailable = 'shared_store.unavailable';
@@ -205,6 +213,100 @@ describe.runIf(hasRedis)('a writer of the store', () => {
       await book.settle('tools', id, { round: 'r1' });
       now += OVER_MS + 61_000;
       expect(await refusal(other.ask(asked('a', { continues: 'r1' })))).toBe(unavailable);
+    });
+  });
+
+  describe('ends no step in an error of the gateway itself, and takes nothing from other requests', () => {
+    const long = 'x'.repeat(10_000_000);
+    const foreign = ['', 'x', 'nan', 'inf', '-1', '1e300', '9e15', '0x10', '1'.repeat(20), '1'.repeat(400), long];
+    const fields = ['status', 'ends', 'head', 'body', 'proof', 'until', 'owner', 'binding', 'bytes'];
+    /** What a step gives a caller: a good answer, or the refusal of an unusable store. */
+    const isGood = async (step: Promise<unknown>): Promise<true> => {
+      const answer: unknown = await step.catch((error: unknown) => error);
+      if (answer instanceof Error) {
+        expect(answer).toMatchObject({ reason: unavailable });
+        return true;
+      }
+      for (const approval of approvalsIn(answer)) {
+        expect(['pending', 'approved', 'denied', 'expired', 'used']).toContain(approval.status);
+        expect(new Date(approval.endsAt).toISOString()).toMatch(/^\d{4}-/);
+      }
+      return true;
+    };
+    const walk = async (id: string): Promise<void> => {
+      await isGood(other.find('tools', id));
+      await isGood(other.list('tools'));
+      await isGood(other.decide('tools', id, 'approve'));
+      await isGood(other.ask(asked('a')));
+      await isGood(Promise.resolve(other.settle('tools', id, { unused: true })));
+      await isGood(other.decide('tools', id, 'withdraw'));
+      await isGood(other.expire('tools', id));
+      await isGood(other.sweep('tools'));
+    };
+
+    test.each(fields.flatMap((field) => [true, false].map((isApproved) => [field, isApproved] as const)))(
+      'by the field %s of a request (approved: %s)',
+      async (field, isApproved) => {
+        for (const value of [undefined, ...foreign]) {
+          await redis.client.flushAll();
+          const id = isApproved ? await approved(asked('a')) : await idOf(asked('a'));
+          const good = await idOf(asked('b'));
+          const [key = ''] = await writer.keysOf(`r:${id}`);
+          if (value === undefined) await redis.client.hDel(key, field);
+          else await redis.client.hSet(key, field, value);
+          await walk(id);
+          expect((await other.list('tools')).map(({ id: kept }) => kept)).toContain(good);
+          expect((await other.decide('tools', good, 'approve'))?.isDone).toBe(true);
+        }
+      },
+      60_000,
+    );
+
+    test.each(['r:', 'b:', 'n:', 'o:', 'u:', 'live', 'waiting', 'bytes'])(
+      'by a key %s of another type, or a long one',
+      async (kind) => {
+        for (const write of [
+          (key: string) => redis.client.set(key, 'x'),
+          (key: string) => redis.client.set(key, long),
+          (key: string) => redis.client.lPush(key, 'x'),
+          // Each step of the store takes as long as this write, once.
+          (key: string) => redis.client.zAdd(key, { score: 1, value: long.slice(0, 1_000_000) }),
+          (key: string) => redis.client.zAdd(key, { score: Infinity, value: 'x' }),
+        ]) {
+          await redis.client.flushAll();
+          const id = await approved(asked('a'));
+          await book.ask(asked('a'));
+          await book.settle('tools', id, { round: 'r1' });
+          await approved(asked('a'));
+          for (const key of await writer.keysOf(kind)) {
+            await redis.client.del(key);
+            await write(key);
+          }
+          corrupt = [];
+          await isGood(other.ask(asked('a', { continues: 'r1' })));
+          await walk(id);
+          const good = await idOf(asked('b'));
+          expect((await other.list('tools')).map(({ id: kept }) => kept)).toContain(good);
+          expect((await other.decide('tools', good, 'approve'))?.isDone).toBe(true);
+          expect((await other.ask(asked('b'))).kind).toBe('taken');
+          await other.sweep('tools');
+        }
+      },
+      60_000,
+    );
+
+    test('by values of 10 MB, without stopping the process', async () => {
+      for (const field of fields) {
+        await redis.client.flushAll();
+        const id = await approved(asked('a'));
+        const [key = ''] = await writer.keysOf(`r:${id}`);
+        await redis.client.hSet(key, field, long);
+        const delay = monitorEventLoopDelay({ resolution: 1 });
+        delay.enable();
+        await walk(id);
+        delay.disable();
+        expect([field, delay.max / 1e6]).toEqual([field, expect.toSatisfy((ms: number) => ms < 50)]);
+      }
     });
   });
 

@@ -64,6 +64,65 @@ describe.runIf(hasRedis)('a writer of the store', () => {
       expect([...later.known.keys()]).toEqual(['alice']);
     });
 
+    const places = ['entries', 'order', 'arrivals', 'counter'] as const;
+    const garbage: readonly (readonly [string, (key: string) => Promise<unknown>])[] = [
+      ['deleted', (key) => redis.client.del(key)],
+      ['a text', (key) => redis.client.set(key, 'x')],
+      ['the number 0', (key) => redis.client.set(key, '0')],
+      ['the number 1', (key) => redis.client.set(key, '1')],
+      ['the highest number', (key) => redis.client.set(key, '9223372036854775807')],
+      ['a list', (key) => redis.client.del(key).then(async () => redis.client.lPush(key, 'x'))],
+      ['a set with the highest score', (key) => redis.client.zAdd(key, { score: Infinity, value: 'x' })],
+    ];
+    test.each(places.flatMap((place) => garbage.map(([what, write]) => [place, what, write] as const)))(
+      '%s: %s, for a replica that starts afterwards and for those that run',
+      async (place, _what, write) => {
+        const [one, two] = [revocationsAt(connection, () => {}), revocationsAt(connection, () => {})];
+        // Two pages of them.
+        const subjects = Array.from({ length: 600 }, (_, index) => `person-${index}`);
+        await one.store.keep(subjects.map(revocationOf));
+        await Promise.all([one.store.follow(), two.store.follow()]);
+        await write(sealing.place('{revocations}', place)).catch(() => {});
+        await expect.poll(async () => one.store.keep([revocationOf('later')]).catch(() => 'failed')).toBe('kept');
+        for (let page = 0; page < 3; page += 1) await one.store.compare();
+        const started = revocationsAt(connection, () => {});
+        await Promise.all([two.store.follow(), started.store.follow()]);
+        expect(started.known.size).toBe(601);
+        expect(two.known.size).toBe(601);
+      },
+    );
+
+    test('by a value of 50 MB, which no step reads', async () => {
+      const { store } = revocationsAt(connection, () => {});
+      await store.keep([revocationOf('alice')]);
+      await store.follow();
+      await redis.client.configSet('slowlog-log-slower-than', '1000000');
+      await everyField(() => 'x'.repeat(50_000_000));
+      const slow = async (): Promise<number> => Number(await redis.client.sendCommand(['SLOWLOG', 'LEN']));
+      await redis.client.sendCommand(['SLOWLOG', 'RESET']);
+      await redis.client.configSet('slowlog-log-slower-than', '100000');
+      const started = revocationsAt(connection, () => {});
+      await started.store.follow();
+      await store.compare();
+      await started.store.follow();
+      expect(await slow()).toBe(0);
+      await redis.client.configSet('slowlog-log-slower-than', '10000');
+      expect([...started.known.keys()]).toEqual(['alice']);
+    });
+
+    test('nor have replicas read everything again and again', async () => {
+      const { store } = revocationsAt(connection, () => {});
+      await store.keep([revocationOf('alice')]);
+      await store.follow();
+      await redis.client.set(sealing.place('{revocations}', 'counter'), '0');
+      for (let round = 0; round < 3; round += 1) await store.follow();
+      const before = (await redis.client.info('commandstats')).match(/cmdstat_hstrlen:calls=([0-9]+)/)?.[1];
+      for (let round = 0; round < 5; round += 1) await store.follow();
+      const after = (await redis.client.info('commandstats')).match(/cmdstat_hstrlen:calls=([0-9]+)/)?.[1];
+      // The comparison of each second reads too.
+      expect(Number(after) - Number(before)).toBeLessThan(3);
+    });
+
     test('by an older revocation of the same person', async () => {
       const { store } = revocationsAt(connection, () => {});
       const newer = revocationOf('alice');

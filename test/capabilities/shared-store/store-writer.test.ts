@@ -178,6 +178,19 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
     },
   );
 
+  test.each([{ next: '1e300' }, { next: 'inf' }, { next: 'nan' }, { first: '-1e300' }, { first: '-inf', next: '9' }])(
+    'a track with forged numbers refuses the call, and the store goes on: %j',
+    async (fields) => {
+      await one.ledger.reserve(reservation('call-1'));
+      await redis.client.hSet(await the('history:{#}:track'), fields);
+      await expect(Promise.resolve(other.ledger.reserve(reservation('call-2')))).rejects.toMatchObject({
+        reason: 'shared_store.unavailable',
+        message: expect.stringContaining('a track that no replica wrote'),
+      });
+      expect(await redis.client.ping()).toBe('PONG');
+    },
+  );
+
   test('a track that is garbage refuses the call', async () => {
     await one.ledger.reserve(reservation('call-1'));
     await redis.client.hSet(await the('history:{#}:track'), { all: '1 1 9 x', next: 'x' });

@@ -80,7 +80,9 @@ test.each([
   });
 });
 
-test('says nothing of a server that cannot be reached, or has no lock', async () => {
+test('says nothing of a server that cannot be reached, does not serve its host, or has no lock', async () => {
+  const elsewhere = await serving((_, response) => void response.writeHead(421).end());
+  expect(await examined(elsewhere, 'lock: deny')).toEqual([]);
   expect(await examined('http://127.0.0.1:1/mcp', 'lock: deny')).toEqual([]);
   expect(await examined('http://127.0.0.1:1/mcp', '{}')).toEqual([]);
 });

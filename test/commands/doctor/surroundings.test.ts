@@ -168,6 +168,28 @@ describe('upstreams', () => {
     expect(await examined({ upstream, token })).toMatch(/^ok .* sends it a token \(exchange\)$/);
   });
 
+  test.for([
+    ['http', 421, ''],
+    ['mcp', 421, ''],
+    ['mcp', 421, 'Invalid Host header'],
+    ['mcp', 403, 'Host is not allowed'],
+  ] as const)(
+    'one of protocol %s that answers %i, %j for its host has that remedy',
+    async ([protocol, status, body]) => {
+      const upstream = await serving((_, response) => {
+        response.writeHead(status, { 'content-type': 'text/plain' }).end(body);
+      });
+      const { routes } = await configured({ protocol, upstream });
+      const [finding] = await Promise.all(routes.map(examineUpstream));
+      const { host } = new URL(upstream);
+      expect(finding).toMatchObject({
+        status: 'fail',
+        text: expect.stringMatching(/: it checks Host, and does not serve this one$/) as string,
+        remedy: `add ${host} to the allowed hosts of the server (allowed_hosts, allowedHosts)`,
+      });
+    },
+  );
+
   test.for(['http', 'mcp'])(
     'https where an upstream of protocol %s answers plain HTTP has that remedy',
     async (protocol) => {

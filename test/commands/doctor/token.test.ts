@@ -77,6 +77,8 @@ test('an opaque token shows what introspection says of it', async () => {
     'ok token: route tools accepts it',
   ]);
   expect((await examined('opaque-token-2', 'tools')).at(-1)).toMatch(/refuses it: token\.inactive/);
+  const [, verdict] = await examineToken('opaque-token-2', 'tools', config, Date.now());
+  expect(verdict?.remedy).toMatch(/^get a new token; .* only its own tokens, as better-auth and Glewlwyd do/);
 });
 
 test('a token that names no route asks for --route', async () => {

@@ -158,6 +158,12 @@ describe('--upstream', () => {
     expect(await filesIn(folder)).toEqual([]);
   });
 
+  test('names the setting of a server that does not serve its host', async () => {
+    const server = await forThisTest(startHttp((_, response) => response.writeHead(421).end()));
+    const { stderr } = await outcome(['init', '--upstream', server.url], folder);
+    expect(stderr).toMatch(/ answered 421: it checks Host, and does not serve this one: add 127\.0\.0\.1:\d+ to the /);
+  });
+
   test.for(['ftp://x', 'http://u:p@h/mcp', 'http://h/mcp?key=1', 'http://h/${env:X}', 'http://h/a b'])(
     'refuses %s, which could not be `upstream.url`',
     async (url) => {

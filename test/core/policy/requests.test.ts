@@ -137,6 +137,8 @@ describe('R-295: a request that a server may take for one of a stricter entry is
       'SECRET.JSON',
       'secret.json/',
       'secret+',
+      '+secret',
+      '%20+secret.json',
       'secret%20.json',
       'secret.json%3Fx',
       'secret::$DATA',

@@ -1,14 +1,16 @@
 /**
  * Every reader of foreign bytes that works in one step, with the party that sends them and the most that it may send.
  *
- * Elsewhere: Node reads header sections (limited to 16 KiB); event streams are read in pieces
- * (`test/mcp/body-filter.test.ts`); a draft of the console is tried in a process of its own, with a time limit
+ * Elsewhere: Node reads header sections (limited to 16 KiB); a draft of the console is tried in a process of its own, with a time limit
  * (`src/capabilities/console/draft-process.ts`); a decision on an approval has at most 1 KiB; and there is no reader of the
  * PROXY protocol or of `Forwarded`.
  *
  * @module
  */
 import { canonicalTarget, createRouter } from '../../../src/core/gateway/route/router.ts';
+import { readJwkSet } from '../../../src/tokens/servers/jwk-set.ts';
+import type { Rewriting } from '../../../src/mcp/body-filter.ts';
+import { EventFilter } from '../../../src/mcp/event-filter.ts';
 import { readProof } from '../../../src/capabilities/possession/dpop-proof.ts';
 import { claimedIssuer } from '../../../src/tokens/jwt.ts';
 import { confirmationOf, requireAccessToken, scopesOf } from '../../../src/tokens/principal.ts';
@@ -55,6 +57,11 @@ const listing = compileListing(
 );
 const noHeaders = { names: [], raw: [] } as unknown as MessageHeaders;
 const matches = anyPattern(['https://a.example/**', 'https://*.b/*a*a*a', 'http://127.0.0.1:*/**']);
+const lists: Rewriting = {
+  concerns: () => true,
+  rewrite: (text) => filteredMessage(text, () => true),
+  mustRead: true,
+};
 const algorithms = new Set(['ES256', 'RS256']);
 
 export const readers: Readonly<Record<string, Reader>> = {
@@ -110,6 +117,17 @@ export const readers: Readonly<Record<string, Reader>> = {
       requireAccessToken(claims, false);
       return [scopesOf(claims), confirmationOf(claims['cnf'])];
     },
+  },
+  'event of an upstream': {
+    party: 'upstream',
+    most: 8 * MiB,
+    measured: MiB,
+    read: (text) => new EventFilter(lists).push(Buffer.from(text)),
+  },
+  'JWK Set': {
+    party: 'authorization server',
+    most: 512 * KiB,
+    read: (text) => readJwkSet(JSON.parse(text)),
   },
   'subject of a security event': {
     party: 'transmitter',

@@ -54,14 +54,20 @@ test.for<[what: string, answers: RequestListener, kind: string, message: RegExp]
   [
     'refuses a foreign Host',
     says(403, 'application/json', rpcError(-32000, 'Invalid Host: 10.0.0.1')),
-    'other',
-    /^answered 403, "Invalid Host: 10\.0\.0\.1": add this host to its allowed hosts$/,
+    'host',
+    /^answered 403, "Invalid Host: 10\.0\.0\.1": it checks Host, and does not serve this one$/,
   ],
   [
     'refuses a foreign Host in text',
     says(421, 'text/plain', 'Invalid Host header\n'),
-    'other',
-    /^answered 421, "Invalid Host header": add this host to its allowed hosts$/,
+    'host',
+    /^answered 421, "Invalid Host header": it checks Host, and does not serve this one$/,
+  ],
+  [
+    'refuses a foreign Host without a word',
+    says(421, 'text/plain', ''),
+    'host',
+    /^answered 421: it checks Host, and does not serve this one$/,
   ],
   [
     'refuses the caller in words',

@@ -190,7 +190,9 @@ describe('cached metadata', () => {
 
   test.each([
     ['another issuer', { issuer: 'http://evil.example', jwks_uri: 'http://evil.example/jwks' }, 'names the issuer'],
-    ['garbage', ['x'], 'names the issuer undefined'],
+    ['an issuer too long to log', { issuer: 'x'.repeat(100_000) }, `names the issuer "${'x'.repeat(64)}…", not`],
+    ['an issuer that acts on a terminal', { issuer: '\u009b2J' }, String.raw`names the issuer "\u{9b}2J"`],
+    ['garbage', ['x'], 'names the issuer nothing'],
     ['nothing', 'x', 'no metadata at'],
   ])('is not replaced by %s', async (_what, wrong, problem) => {
     const client = await started(3_600_000);

@@ -24,17 +24,25 @@ export function visiblePath(path: string): string {
 }
 
 /**
- * The names that such servers may read a segment of a folded path as, shortest first: itself without spaces around it
- * and dots at its end, and what is left at each {@link nameEnd}. None is empty.
+ * The names that such servers may read a segment of a folded path as: itself without spaces around it and dots at its
+ * end, and what is left at each {@link nameEnd}; first without a plus before it, then with it, each time shortest first.
+ * None is empty.
  *
  * @param maxLength Longer readings are left out, so that the cost does not grow with the path.
  */
 export function segmentReadings(segment: string, maxLength: number): readonly string[] {
   const visible = withoutInvisible(segment).trimStart();
+  const readings = readingsFrom(visible, maxLength);
+  return visible.startsWith('+')
+    ? [...readingsFrom(visible.replace(/^[\s+]+/u, ''), maxLength), ...readings]
+    : readings;
+}
+
+function readingsFrom(text: string, maxLength: number): readonly string[] {
   const readings: string[] = [];
-  for (const { index } of visible.matchAll(nameEnd)) {
+  for (const { index } of text.matchAll(nameEnd)) {
     if (index > maxLength) break;
-    if (index > 0) readings.push(visible.slice(0, index));
+    if (index > 0) readings.push(text.slice(0, index));
   }
   return readings;
 }

@@ -62,6 +62,7 @@ describe('a path that an upstream could take for a narrower route', () => {
     words(`
       /api/admin.json /api/admin.tar.gz /api/admin.json/users /api/admin. /api/admin.. /api/admin...
       /api/admin%EF%BB%BF /api/admin%E2%80%8B.json/users /api/admin./users /api/admin%20 /api/%20admin /api/admin+
+      /api/+admin /api/%20+admin.json
       /api/admin%20.json /api/admin.json. /api/ADMIN.JSON /api/admin%C2%A0 /api/admin%E2%80%8B /api/ad%C2%ADmin
       /api/admin%EF%B8%8F.json /api/%EF%BD%81dmin.json /api.json/admin /api./admin. /api.json /deep.x/a.y/b.z
       /api/admin%3F /api/admin%3Fx/users /api/admin%23x /api/admin%20%3Fx
