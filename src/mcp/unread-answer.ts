@@ -8,7 +8,7 @@ const answerKeys: ReadonlySet<string> = new Set(['"jsonrpc"', '"id"', '"result"'
 const MAX_TOKEN = 8 * 1024;
 
 /** All of a string but its quotes and escapes. JSON has no control characters in it. */
-const plainRun = /[^"\\\0-\x1f]*/y;
+const plainRun = /[ !#-[\]-\uffff]*/y;
 /** What stands in objects and lists between strings. A lenient reader knows strings and comments of other forms. */
 const betweenStrings = /[ \t,:0-9+.eEtrufalsn-]*/y;
 const space = /[ \t]/;

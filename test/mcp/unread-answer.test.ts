@@ -8,7 +8,10 @@ const LONGEST = 8 * 1024 * 1024;
 const FIRST = 40;
 
 /** What passes of bytes that arrive in pieces; undefined where they do not prove to be the answer. */
-function passes(text: string | Buffer, { id = 7 as string | number, pieces = 1 } = {}): string | undefined {
+function passes(
+  text: string | Buffer,
+  { id = 7, pieces = 1 }: { readonly id?: string | number; readonly pieces?: number } = {},
+): string | undefined {
   const answer = new UnreadAnswer(id);
   const bytes = Buffer.from(text);
   const passed: Buffer[] = [];

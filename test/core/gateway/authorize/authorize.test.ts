@@ -322,9 +322,9 @@ describe('keys of arguments that differ in case only', () => {
   });
 
   test('are refused where a header repeats one of them', async () => {
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
+    const meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
     const found = (text: string): Promise<unknown> => {
-      const params = `{"name":"pay","arguments":${text},"_meta":${JSON.stringify(_meta)}}`;
+      const params = `{"name":"pay","arguments":${text},"_meta":${JSON.stringify(meta)}}`;
       const fields = {
         contentType: 'application/json',
         mcpName: 'pay',

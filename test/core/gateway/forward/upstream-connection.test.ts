@@ -40,7 +40,7 @@ test.each([413, 429])('an answer %i is kept, although the next write of the uplo
   const answer = client.request({ method: 'POST', path: '/', body: upload });
   upload.push('begins');
   await head;
-  upstream.postMessage(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`);
+  upstream.postMessage(`HTTP/1.1 ${status} No\r\nContent-Length: 2\r\n\r\nno`, []);
   expect(Atomics.wait(isGone, 0, 0, 5000)).not.toBe('timed-out');
   for (let i = 0; i < 3; i += 1) upload.push('goes on');
   const { statusCode, body } = await answer;
