@@ -81,9 +81,12 @@ if redis.call('PEXPIRETIME', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPI
 return 1
 `;
 
+/** The members of a set that are taken, more than any has: an attacker with write access could add any number. */
+const MAX_MEMBERS = 2_000;
+
 /** KEYS: the set, which is emptied. ARGV: the time (ms). */
 const takeScript = `
-local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')
+local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf', 'LIMIT', 0, ${MAX_MEMBERS})
 redis.call('DEL', KEYS[1])
 return members
 `;

@@ -207,8 +207,8 @@ function withoutOtherLineEnds(json: string): string {
 // oxlint-disable-next-line no-control-regex -- these are what it is about
 const otherLineEnd = /[\v\f\x1c-\x1e\u0085\u2028\u2029]/;
 /**
- * A line that a lenient reader may take for data, such as one that trims lines or ignores case. eventsource-parser,
- * which the SDK of MCP for TypeScript uses, drops the characters U+00EF, U+00BB, U+00BF before the first line.
+ * A line that a lenient reader may take for data, such as one that trims lines or ignores case. eventsource-parser, in
+ * the SDK of MCP for TypeScript, drops the characters U+00EF, U+00BB, U+00BF before the first line.
  */
 const disguisedData = /^[^!-~]*data[^!-~]*:/iu;
 

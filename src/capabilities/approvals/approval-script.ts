@@ -29,7 +29,9 @@ end
 local function key(id) return p .. 'r:' .. id end
 local function isDigest(text) return #text < 64 and string.find(text, '^[%w_-]+$') ~= nil end
 -- At most the latest time of JavaScript.
-local function isNumber(text) return #text < 24 and string.find(text, '^%d+%.?%d*$') ~= nil and tonumber(text) <= 8.64e15 end
+local function isNumber(text)
+  return #text < 24 and string.find(text, '^%d+%.?%d*$') ~= nil and tonumber(text) <= 8.64e15
+end
 local function isSealed(text) return #text > 0 end
 local states = { pending = 1, approved = 1, denied = 1, expired = 1, used = 1 }
 local fields = { status = function(text) return states[text] ~= nil end, ends = isNumber, bytes = isNumber,

@@ -138,7 +138,7 @@ end
 
 local function removeEnded(track)
   local first, next = number(track, 'first'), number(track, 'next')
-  -- No bound lets so many live: a replica wrote neither, and the walk to a forged number would never end.
+  -- No bound lets this number of entries live: a replica wrote neither, and the walk to it would never end.
   if not (next - first <= 1e8) then error('a track that no replica wrote') end
   local level, index = LEVELS, first
   while index < next do

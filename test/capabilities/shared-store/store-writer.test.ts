@@ -220,6 +220,13 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
       await expect(door[again]('AuthorizationCode', 'code')).rejects.toMatchObject({ status: 503 });
     });
 
+    test('nor has a front door end any number of tokens that no grant has', async () => {
+      await door.addMember('AccessToken grant', 'own', later(), 9);
+      const members = Array.from({ length: 5_000 }, (_, index) => ({ score: later(), value: `forged-${index}` }));
+      await redis.client.zAdd(await the('{front-door}:members'), members);
+      expect((await door.takeMembers('AccessToken grant')).length).toBeLessThanOrEqual(2_000);
+    });
+
     test('of another name, nor garbage', async () => {
       await door.set(code('one'));
       const key = await the('{front-door}:AuthorizationCode');

@@ -1,7 +1,7 @@
 /**
  * Every reader of foreign bytes that works in one step, with the party that sends them and the most that it may send.
  *
- * Elsewhere: Node reads header sections (limited to 16 KiB); a draft of the console is tried in a process of its own, with a time limit
+ * Elsewhere: Node reads header sections (limited to 16 KiB); a draft of the console is tried in a process of its own
  * (`src/capabilities/console/draft-process.ts`); a decision on an approval has at most 1 KiB; and there is no reader of the
  * PROXY protocol or of `Forwarded`.
  *

@@ -25,8 +25,8 @@ export function visiblePath(path: string): string {
 
 /**
  * The names that such servers may read a segment of a folded path as: itself without spaces around it and dots at its
- * end, and what is left at each {@link nameEnd}; first without a plus before it, then with it, each time shortest first.
- * None is empty.
+ * end, and what is left at each {@link nameEnd}, shortest first. Where a plus precedes it, the same without the plus
+ * comes before them. None is empty.
  *
  * @param maxLength Longer readings are left out, so that the cost does not grow with the path.
  */
