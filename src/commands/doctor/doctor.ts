@@ -2,7 +2,7 @@ import { loadConfig } from '../../serve/config/load.ts';
 import { lockFileOf } from '../../capabilities/lock/lock-file.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
 import { capabilities } from '../../capabilities/all.ts';
-import { printable, reasonOf, messageOf } from '../../core/lib/wording.ts';
+import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listDefinitions, listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from '../../capabilities/lock/comparison.ts';
 import type { Config } from '../../core/model/config.ts';

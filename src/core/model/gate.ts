@@ -32,7 +32,10 @@ export interface OnRoute {
   readonly askAboutList?: AskAboutList;
 }
 
-/** What several gates hold of one call. A class for the reason of `LedgerCall` (`history/count.ts`). */
+/**
+ * What several gates hold of one call. A class: V8 makes a hidden class for each object literal with a getter, in the old
+ * generation.
+ */
 class HeldTogether implements CountedCall {
   readonly #one: CountedCall;
   readonly #other: CountedCall;
@@ -56,13 +59,17 @@ class HeldTogether implements CountedCall {
 
   get settling(): Promise<void> | undefined {
     const [one, other] = [this.#one.settling, this.#other.settling];
-    return one && other ? Promise.all([one, other]).then(() => {}) : (one ?? other);
+    return one && other ? bothEnd(one, other) : (one ?? other);
   }
 
   settle(outcome: CallOutcome, why?: string, id = this.id): void {
     this.#one.settle(outcome, why, id);
     this.#other.settle(outcome, why, id);
   }
+}
+
+async function bothEnd(one: Promise<void>, other: Promise<void>): Promise<void> {
+  await Promise.all([one, other]);
 }
 
 /** What a call holds, with what a further gate gave it. */

@@ -14,7 +14,7 @@ import type { ReadPolicies } from './policies.ts';
 import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
-import { entryOf, anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
+import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
 
 /** The settings that keys of routes refer to. */

@@ -274,7 +274,7 @@ describe('keys of arguments that differ in case only', () => {
     const refused = ({ reason, messageId }: Denial): unknown => [reason, messageId];
     const read = (await actionOf('mcp', 'POST', { contentType: 'application/json' }, { body, refused })) as Action;
     if (Array.isArray(read)) return read;
-    const authorize = createAuthorize({ name: 'r', public: open, policy } as Route, Date.now, sendsArguments);
+    const authorize = createAuthorize({ name: 'r', public: open, policy }, Date.now, sendsArguments);
     try {
       return authorize(open ? undefined : by, read).decision.allow;
     } catch (error) {
