@@ -23,8 +23,11 @@ import type { Route } from '../../core/model/route.ts';
 import type { Approvals } from './approvals.ts';
 import type { Notifier } from './notifier.ts';
 import type { Log } from '../../core/telemetry/log.ts';
-import type { LazyApprovals, ServedRoute } from '../../serve/gateway/route-stages.ts';
+import type { Stages } from '../../core/gateway/pipeline.ts';
 import { messageOf } from '../../core/lib/wording.ts';
+
+/** The approvals of a configuration. Their code is loaded at the first use. */
+export type LazyApprovals = () => Promise<Approvals>;
 
 /** Prepares the approvals of a configuration; undefined if it has none. */
 export function createApprovals(
@@ -62,10 +65,10 @@ interface ApiParts {
 }
 
 /** Creates the stages of the API from those of its route: the gateway itself answers. */
-export function createApprovalStages(
-  stages: ServedRoute,
+export function createApprovalStages<Served extends Stages & { readonly forwardAuthStages: Stages }>(
+  stages: Served,
   { approvals, crossOrigin, frontDoor }: ApiParts,
-): ServedRoute {
+): Served {
   const { route } = stages;
   const room = createQuota(1024 * 1024);
   const hasPage = route.authorizationServers.some(({ name }) => name === FRONT_DOOR);

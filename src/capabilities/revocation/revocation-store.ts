@@ -19,7 +19,7 @@ import {
   placedScript,
   removeScript,
   valuesScript,
-} from '../shared-store/revocation-scripts.ts';
+} from './revocation-scripts.ts';
 import type { Sealing } from '../shared-store/sealing.ts';
 
 /** How often a replica compares a page of what it knows with the store: a writer of it could have removed some. */

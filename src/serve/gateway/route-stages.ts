@@ -19,7 +19,7 @@ import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.
 import { historyGate } from '../../capabilities/history/count.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import { lockGate } from '../../capabilities/lock/locked-routes.ts';
-import { approvalGate } from '../../capabilities/approvals/opened.ts';
+import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
@@ -36,7 +36,6 @@ import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
-import type { Approvals } from '../../capabilities/approvals/approvals.ts';
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { CredentialSources } from '../../capabilities/exchange/credential-source.ts';
 import type { Clock } from '../../core/lib/clock.ts';
@@ -246,9 +245,6 @@ export interface RevocationAccess {
   readonly check: RevocationCheck;
   readonly receive: RevocationReceiver;
 }
-
-/** The approvals of one configuration, loaded when they are first used. */
-export type LazyApprovals = () => Promise<Approvals>;
 
 /** The parts of one configuration. Clients are kept from the previous one if their settings are equal. */
 export interface ConfigScope {
