@@ -33,8 +33,8 @@ export interface OnRoute {
 }
 
 /**
- * What several gates hold of one call. A class: V8 makes a hidden class for each object literal with a getter, in the old
- * generation.
+ * What several gates hold of one call. A class: V8 makes a hidden class for each object literal with a getter, in the
+ * old generation.
  */
 class HeldTogether implements CountedCall {
   readonly #one: CountedCall;
