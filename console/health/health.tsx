@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/core/model/authorization-server.ts';
-import type { LockState } from '../../src/capabilities/lock/definitions.ts';
+import type { LockState } from '../../src/core/model/definitions.ts';
 import { endpoints, type RouteView, type WaitingApprovals } from '../../src/capabilities/console/messages.ts';
 import { read } from '../requests.ts';
 import { Pairs, Section } from '../parts/pairs.tsx';

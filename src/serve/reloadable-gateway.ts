@@ -12,7 +12,8 @@ import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opene
 import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { capabilities } from '../capabilities/all.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { ConfigScope, ConfiguredGateway, ProcessScope, RevocationAccess } from './gateway/route-stages.ts';
+import type { RevocationAccess } from '../core/model/revocation.ts';
+import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
 import { processTimers } from '../core/lib/clock.ts';
 import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
@@ -30,7 +31,7 @@ import type {
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Reason } from '../core/model/reasons.ts';
-import type { Definition } from '../capabilities/lock/definitions.ts';
+import type { Definition } from '../core/model/definitions.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { Ledger } from '../core/model/ledger.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';

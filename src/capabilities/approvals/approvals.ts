@@ -23,7 +23,7 @@ import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
-import { definitionKey } from '../lock/definitions.ts';
+import { definitionKey } from '../../core/model/definitions.ts';
 import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../core/model/mcp.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';

@@ -6,7 +6,7 @@
 
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
-import type { LockState } from '../lock/definitions.ts';
+import type { LockState } from '../../core/model/definitions.ts';
 import type { DescribedKind } from '../../core/model/mcp.ts';
 import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome.ts';
 import type { Explanation } from '../../core/model/policy.ts';

@@ -9,7 +9,7 @@ import { differences, inWords, keysTwiceIn } from './comparison.ts';
 import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { type DescribedDefinition, definitionKey } from './definitions.ts';
+import { type DescribedDefinition, definitionKey } from '../../core/model/definitions.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
 import type { OptionsOf } from '../../commands/options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../commands/terminal.ts';

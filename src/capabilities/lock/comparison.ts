@@ -5,7 +5,7 @@ import {
   type DefinitionKind,
   type Definitions,
   type Sighting,
-} from './definitions.ts';
+} from '../../core/model/definitions.ts';
 
 /** How many definitions are remembered that were not approved, and how long their names may be. */
 const MAX_NEW = 1000;

@@ -13,7 +13,7 @@ import {
   type Definitions,
   type DescribedDefinition,
   type Lock,
-} from './definitions.ts';
+} from '../../core/model/definitions.ts';
 import type { Files } from '../../core/config/files.ts';
 import type { LockKey } from '../../serve/config/policies.ts';
 import type { Problem } from '../../core/config/problems.ts';

@@ -6,7 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Lock, LockState, Sighting } from './definitions.ts';
+import type { Lock, LockState, Sighting } from '../../core/model/definitions.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
 import { LockComparison, verbOf } from './comparison.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';

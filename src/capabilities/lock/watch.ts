@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Definition, Lock, LockState, Sighting } from './definitions.ts';
+import type { Definition, Lock, LockState, Sighting } from '../../core/model/definitions.ts';
 import type { LockObserver } from '../../core/model/events.ts';
 import { inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';

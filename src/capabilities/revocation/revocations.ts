@@ -36,7 +36,7 @@ import { RevocationStore } from './revocation-store.ts';
 import { createSealing } from '../shared-store/sealing.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 import { createRevocationMetrics, type Metrics } from '../../core/telemetry/metrics.ts';
-import type { RevocationAccess } from '../../serve/gateway/route-stages.ts';
+import type { RevocationAccess } from '../../core/model/revocation.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';

@@ -7,7 +7,7 @@ import { gateway as validGateway, policy, policyLock, policyTest } from '../../.
 import { ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { Path } from './problems.ts';
-import { pointerRemedy, remedyFor } from '../../serve/config/remedies.ts';
+import { pointerRemedy, remedyFor } from './remedies.ts';
 import { didYouMean, either, quoted } from '../lib/wording.ts';
 
 /** A violation of a schema at one place, in words. */

@@ -203,3 +203,9 @@ export function roomOf({ commandTargets }: Pick<RevocationSettings, 'commandTarg
   const shares = Math.max(1, issuers);
   return { entries: Math.floor(MAX_REVOCATIONS / shares), bytes: Math.floor(MAX_BYTES / shares) };
 }
+
+/** The kept revocations, and the process that keeps them. */
+export interface RevocationAccess {
+  readonly check: RevocationCheck;
+  readonly receive: RevocationReceiver;
+}

@@ -1,5 +1,5 @@
 import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
-import type { Lock } from '../../capabilities/lock/definitions.ts';
+import type { Lock } from './definitions.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 

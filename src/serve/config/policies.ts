@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Lock } from '../../capabilities/lock/definitions.ts';
+import type { Lock } from '../../core/model/definitions.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../../core/policy/document.ts';

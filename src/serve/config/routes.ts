@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type { Lock } from '../../capabilities/lock/definitions.ts';
+import type { Lock } from '../../core/model/definitions.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';

@@ -48,7 +48,7 @@ import type { AuthorizationServerClient } from '../../core/model/authorization-s
 import type { Events } from '../../core/model/events.ts';
 import type { Ledger } from '../../core/model/ledger.ts';
 import type { Failures, RateLimiters, ReplayMemory } from '../../core/model/shared.ts';
-import type { RevocationCheck, RevocationReceiver } from '../../core/model/revocation.ts';
+import type { RevocationAccess } from '../../core/model/revocation.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 
 /** A route of one configuration, and its stages. */
@@ -238,12 +238,6 @@ export interface ProcessScope {
    * may hold secrets that are no longer valid.
    */
   readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
-}
-
-/** The kept revocations, and the process that keeps them. */
-export interface RevocationAccess {
-  readonly check: RevocationCheck;
-  readonly receive: RevocationReceiver;
 }
 
 /** The parts of one configuration. Clients are kept from the previous one if their settings are equal. */

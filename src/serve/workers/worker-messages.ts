@@ -7,7 +7,7 @@ import type { ConsoleQuestion } from '../../capabilities/console/process-source.
 import { type ApprovalBook, bookOf, stepOf } from '../../core/model/approval-book.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../core/model/ledger.ts';
-import type { Sighting } from '../../capabilities/lock/definitions.ts';
+import type { Sighting } from '../../core/model/definitions.ts';
 import type { RevocationAnswer, RevocationQuestion, RevocationReceiver } from '../../core/model/revocation.ts';
 import type { MemoryApprovals } from '../../capabilities/approvals/memory-approvals.ts';
 import type { MemoryLedger } from '../../capabilities/history/memory-ledger.ts';

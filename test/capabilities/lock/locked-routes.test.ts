@@ -3,12 +3,7 @@ import { createLockedRoutes, type LockedRoutes } from '../../../src/capabilities
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action } from '../../../src/core/model/grant.ts';
-import {
-  type Definition,
-  definitionKey,
-  type Lock,
-  type Sighting,
-} from '../../../src/capabilities/lock/definitions.ts';
+import { type Definition, definitionKey, type Lock, type Sighting } from '../../../src/core/model/definitions.ts';
 import { orDenial, orReason } from '../../support/denial.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { createManualTimers, type ManualTimers } from '../../support/manual-timers.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { lockFileText, readLockFile } from '../../../src/capabilities/lock/lock-file.ts';
 import { load } from '../../../src/serve/config/load.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
-import type { DescribedDefinition } from '../../../src/capabilities/lock/definitions.ts';
+import type { DescribedDefinition } from '../../../src/core/model/definitions.ts';
 import { casesOf } from './edits.ts';
 import { edited, inFolder, loaded, refusals } from './folder.ts';
 

@@ -1,5 +1,5 @@
-import { isObject } from '../../core/lib/json/own-member.ts';
-import { quoted } from '../../core/lib/wording.ts';
+import { isObject } from '../lib/json/own-member.ts';
+import { quoted } from '../lib/wording.ts';
 
 /**
  * The remedy for a value of the wrong type, as the end of a message; empty without one.

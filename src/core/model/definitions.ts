@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { LockedKind } from '../../core/model/mcp.ts';
+import type { LockedKind } from './mcp.ts';
 
 /** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */
 export type DefinitionKind = LockedKind | 'instructions';
