@@ -20,6 +20,8 @@ export class LockComparison {
   /** The names that appeared twice in the last look. A page that passes may show one of both alone. */
   #twiceInLook: ReadonlySet<string> = new Set();
   #hasLooked = false;
+  /** What passed since the gateway's own look began; undefined after its end. */
+  #duringLook: Set<string> | undefined;
 
   constructor(approved: Definitions) {
     this.#approved = approved;
@@ -35,11 +37,24 @@ export class LockComparison {
     return [...this.#forgetOthers(shown, (kind) => kind === whole), ...this.#noteAll(shown, keysTwiceIn(shown))];
   }
 
-  /** Takes note of everything that the gateway itself was shown. @returns what it changed. */
+  /** The gateway begins to look: from now on, what passes is newer than what it will have been shown. */
+  beginLook(): void {
+    this.#duringLook = new Set();
+  }
+
+  /**
+   * Takes note of everything that the gateway itself was shown, but for what passed meanwhile. The server may have
+   * shown the gateway what was approved, and a client something else since.
+   *
+   * @returns What it changed.
+   */
   look(shown: readonly Definition[]): readonly Sighting[] {
     this.#hasLooked = true;
     this.#twiceInLook = keysTwiceIn(shown);
-    return [...this.#forgetOthers(shown, () => true), ...this.#noteAll(shown, this.#twiceInLook)];
+    const newer = this.#duringLook ?? new Set();
+    this.#duringLook = undefined;
+    const older = shown.filter((each) => !newer.has(definitionKey(each)));
+    return [...this.#forgetOthers(shown, () => true, newer), ...this.#noteAll(older, this.#twiceInLook)];
   }
 
   /** Takes note of what another process saw. @returns what it changed. */
@@ -79,16 +94,19 @@ export class LockComparison {
   #note(definition: Definition, isTwice: boolean): readonly Sighting[] {
     const key = definitionKey(definition);
     const known = this.#seen.get(key) ?? this.#unapproved.get(key);
+    if (known !== undefined) this.#duringLook?.add(key);
     if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice) return [];
     const isApproved = this.#approved.has(key);
     if (!isApproved && definition.name.length > MAX_NAME) return [];
     // The members of what was not approved say nothing.
     const sighting = { definition: isApproved ? definition : { ...definition, members: {} }, isTwice };
     (isApproved ? this.#seen : this.#unapproved).set(key, sighting);
+    this.#duringLook?.add(key);
     // The server chooses names, and must not fill the memory.
     for (const oldest of this.#unapproved.keys()) {
       if (this.#unapproved.size <= MAX_NEW) break;
       this.#unapproved.delete(oldest);
+      this.#duringLook?.delete(oldest);
     }
     return [sighting];
   }
@@ -105,10 +123,14 @@ export class LockComparison {
   }
 
   /** Forgets what was not approved and is not shown. What was approved stays as it was last seen. */
-  #forgetOthers(shown: readonly Definition[], isListed: (kind: DefinitionKind) => boolean): readonly Sighting[] {
+  #forgetOthers(
+    shown: readonly Definition[],
+    isListed: (kind: DefinitionKind) => boolean,
+    newer: ReadonlySet<string> = new Set(),
+  ): readonly Sighting[] {
     const present = new Set(shown.map(definitionKey));
     return [...this.#unapproved]
-      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key))
+      .filter(([key, { definition }]) => isListed(definition.kind) && !present.has(key) && !newer.has(key))
       .flatMap(([, each]) => this.#forget(each));
   }
 }

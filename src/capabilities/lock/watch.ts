@@ -47,6 +47,7 @@ export function createWatch(
 
   async function compare(signal: AbortSignal): Promise<void> {
     try {
+      comparison.beginLook();
       const shown = await look(url, signal);
       if (signal.aborted) return;
       const noted = comparison.look(shown);

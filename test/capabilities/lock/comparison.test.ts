@@ -38,6 +38,22 @@ test('the newest sighting of a definition counts', () => {
   expect(verdict(comparison, 'pay')).toBe('approved');
 });
 
+test('a look does not undo what passed since it began', () => {
+  const comparison = new LockComparison(approving(pay, read));
+  comparison.look([pay, read]);
+  comparison.pass([evil]);
+  comparison.beginLook();
+  comparison.pass([evil, tool('other')]);
+  expect(comparison.look([pay, read])).toEqual([]);
+  expect(verdict(comparison, 'pay')).toBe('tool "pay": title changed');
+  expect(comparison.differing().map(inWords)).toContain('tool "other" is new');
+  // The next look begins after it.
+  comparison.beginLook();
+  comparison.look([pay, read]);
+  expect(verdict(comparison, 'pay')).toBe('approved');
+  expect(comparison.differing()).toEqual([]);
+});
+
 test('returns only what it did not know', () => {
   const comparison = new LockComparison(approving(pay));
   expect(comparison.pass([pay, read])).toEqual([
