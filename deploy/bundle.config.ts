@@ -10,16 +10,16 @@ export default {
   output: {
     dir: 'bundle',
     cleanDir: true,
-    // The depth of `src/core/lib/files.ts`, so that it finds the same folder from both.
+    // The depth of `src/serve/package-root.ts`, so that it finds the same folder from both.
     chunkFileNames: 'parts/[name].js',
     // A process whose program is beside the part that starts it.
     entryFileNames: ({ name }) => (name === 'main' ? '[name].js' : 'parts/[name].js'),
     // Each file costs a start half a millisecond. `serve` loads these three, commands perhaps only the first or two.
     codeSplitting: {
       groups: [
-        { name: 'program', test: /src.cli.run-command\.ts$/, priority: 3 },
-        { name: 'configuration', test: /src.config.load\.ts$/, priority: 2 },
-        { name: 'serving', test: /src.cli.serve\.ts$/, priority: 1 },
+        { name: 'program', test: /src.commands.run-command\.ts$/, priority: 3 },
+        { name: 'configuration', test: /src.serve.config.load\.ts$/, priority: 2 },
+        { name: 'serving', test: /src.commands.serve\.ts$/, priority: 1 },
       ],
     },
     // With --enable-source-maps, stacks have the lines of the sources.

@@ -132,6 +132,6 @@ test('a caller that has not signed in stores little', async () => {
   const { searchParams } = new URL(refused.headers.get('location') ?? world.issuer);
   const tooLong = { error_description: 'the request is too long' };
   expect(Object.fromEntries(searchParams)).toMatchObject({ error: 'invalid_request', ...tooLong });
-  const redirectUri = `http://127.0.0.1/${'a'.repeat(20_000)}`;
-  expect((await register(world.issuer, { redirect_uris: [redirectUri] })).body).toMatchObject(tooLong);
+  const redirectUris = Array.from({ length: 12 }, (_, at) => `http://127.0.0.1/${at}${'a'.repeat(1_900)}`);
+  expect((await register(world.issuer, { redirect_uris: redirectUris })).body).toMatchObject(tooLong);
 });

@@ -28,9 +28,6 @@ export function readFault(error: unknown): string {
   return `cannot be read (${code})`;
 }
 
-/** The folder of the package or of the checkout. Files that the program reads when it runs are found from here. */
-export const packageRoot = new URL('../../../', import.meta.url);
-
 /** Whether there is something at a path. A dangling link counts too: writing would follow it. */
 export async function exists(path: string): Promise<boolean> {
   try {

@@ -12,7 +12,7 @@ import type { Metrics } from '../../core/telemetry/metrics.ts';
 import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { packageRoot } from '../../core/lib/files.ts';
+import { packageRoot } from '../package-root.ts';
 
 /** What the listener shows, of one process or of all workers. */
 export interface AdminView {
