@@ -38,7 +38,9 @@ async function example(name: string, replacements: Readonly<Record<string, strin
   let text = await readFile(join(examples, name), 'utf8');
   for (const [written, meant] of Object.entries(replacements)) {
     if (!text.includes(written)) throw new Error(`${name} has no ${written}`);
-    text = text.replaceAll(written, meant);
+    // A port that was put in may begin with one that is to be replaced.
+    const whole = /\d$/.test(written) ? '(?!\\d)' : '';
+    text = text.replaceAll(new RegExp(written.replaceAll(/\W/g, String.raw`\$&`) + whole, 'g'), () => meant);
   }
   return text;
 }
