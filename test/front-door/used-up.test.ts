@@ -75,7 +75,7 @@ test('a refresh token that is presented as an access token, or as a code, does n
   expect(await client.refresh(token)).toMatchObject({ status: 200 });
 });
 
-describe('a grant that ends by a second use is told loudly', () => {
+describe('logs and counts a grant that a second use ends', () => {
   const told = (): readonly string[] => world.observed.filter((line) => line.startsWith('grant ended'));
   const time = '20[0-9-]+T[0-9:.]+Z';
 
@@ -86,7 +86,7 @@ describe('a grant that ends by a second use is told loudly', () => {
     const refused = { status: 400, body: { error: 'invalid_grant' } };
     expect(await client.refresh(body['refresh_token'])).toMatchObject(refused);
     expect(await client.refresh(next.body['refresh_token'])).toMatchObject(refused);
-    // The grant has ended: nothing more is told of it.
+    // The grant has ended: nothing more is logged about it.
     expect(await client.refresh(body['refresh_token'])).toMatchObject(refused);
     expect(told().slice(before)).toEqual([
       expect.stringMatching(new RegExp(`^grant ended refresh_token.reused ${client.id} [\\w-]{43} ${time}$`)),

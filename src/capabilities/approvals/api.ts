@@ -8,7 +8,7 @@ import type { Call } from '../../core/model/call.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { type Approvals, DecisionRefused } from './approvals.ts';
 
-/** A request for a person who may decide: with all that is bound. */
+/** A request with all that its approval binds, for an approver. */
 export function approvalView(approval: KeptApproval): Record<string, unknown> {
   const { id, status, createdAt, endsAt, digest, call, caller, because } = approval;
   const { arguments: args, unshown, ...rest } = call;

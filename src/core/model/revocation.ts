@@ -159,7 +159,7 @@ export interface RevocationPlace {
   keep(revocations: readonly Revocation[], id: string | undefined, arrivedAt: number): Promise<KeepResult>;
   /** Tells other replicas to drop what they have cached of tokens. */
   readonly drop: (tokens: readonly RevokedTokens[], id: string | undefined) => Promise<KeepResult>;
-  /** Takes the lease `name` for `holder`, for `forMs`, or says who has it: one replica manages a stream of events. */
+  /** Takes the lease `name` for `holder`, or returns its present holder: one replica manages a stream of events. */
   readonly lease: (name: string, holder: LeaseHolder, forMs: number) => Promise<LeaseState>;
   close(): Promise<void>;
 }

@@ -141,7 +141,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   return { config, files: paths, snapshot: files.snapshot(), policyFolder };
 }
 
-/** Approvals that every person could give who can sign in at the front door: its page makes a token with all scopes. */
+/** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
 function openApprovers({ approvals, routes }: ConfigFromRoot, folder: ReadPolicies): readonly Problem[] {
   if (approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
   const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';

@@ -95,7 +95,7 @@ describe('of an emergency command', () => {
     });
   });
 
-  test('a mistake in `admin` is told', async () => {
+  test('reports a mistake in `admin`', async () => {
     const yaml = `${unset}\nadmin: { listen: nowhere, tokn: a }\n`;
     const problems = await problemsOf(loadAdmin(join(await folderWith({ yaml }), 'gateway.yaml')));
     expect(problems.length).toBeGreaterThan(1);
