@@ -5,6 +5,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
+import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Route } from '../core/model/route.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
@@ -30,6 +31,8 @@ export interface Opened {
 export interface Capability {
   /** Its key in `gateway.yaml`. */
   readonly name: string;
+  /** Its reasons for a refusal, by their names. */
+  readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Reads its section. @returns what reads its keys of a route that has callers. */
   readonly read: (root: Field<GatewayKeys>) => (route: Field<RouteKeys>) => SlotEntry | undefined;
   /** Probable mistakes in a valid configuration. */

@@ -30,7 +30,6 @@ import type {
 } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Reason } from '../core/model/reasons.ts';
 import type { Definition } from '../core/model/definitions.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { Ledger } from '../core/model/ledger.ts';
@@ -204,7 +203,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return [...open.all()].filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
-  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+  function endFor(stream: OpenStream, reason: string, why: string): void {
     log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
     stream.end(why);
   }
