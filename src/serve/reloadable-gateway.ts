@@ -92,6 +92,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     approvals: surroundings.approvals,
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
+  const inProcess = capabilities.map(({ openProcess }) =>
+    openProcess({ clock, events, log: (...event) => log.event(...event), answers: shared.answers }),
+  );
   const open = new StreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
     look: lookAt,
@@ -134,6 +137,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
         processScope.credentialSources.drop(isMeant);
+        for (const each of inProcess) each.drop?.(isMeant);
       },
     });
   const approvalEvents = new ApprovalEvents(log, events);
@@ -170,14 +174,13 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
+    const served = clientsOf(next);
     return {
-      clients: clientsOf(next),
+      clients: served,
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: capabilities.map(({ open: opened }) =>
-        opened({ publicUrl: next.publicUrl, clock, warn: (...event) => log.event('warn', ...event) }),
-      ),
+      capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),

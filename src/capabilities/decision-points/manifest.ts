@@ -27,7 +27,7 @@ export const decisionPoints: Capability = {
     };
   },
   warningsOf: insecurePoints,
-  open: openDecisionPoints,
+  openProcess: (parts) => ({ open: ({ config }) => openDecisionPoints(config, parts) }),
   examine: async (config) => (await import('./doctor.ts')).examineDecisionPoints(config),
 };
 

@@ -210,7 +210,7 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
-    slots: capabilities.map(({ read }) => read(root)),
+    slots: capabilities.map(({ read }) => read(root, { publicUrl, servers })),
   });
   return {
     publicUrl,

@@ -101,11 +101,9 @@ export function createRouteStages(
     const methods = methodsOf(route);
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const lock = processScope.locks.of(route);
-    const exchange = processScope.credentialSources(route, {
-      clients,
-      revalidate: async (token) => authentication?.revalidate(token),
-    });
-    const onRoute = capabilities.map((each) => each.of(route));
+    const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
+    const exchange = processScope.credentialSources(route, { clients, revalidate });
+    const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const later = [
       historyGate(route, { ledger, onReturned: events.returned }),
