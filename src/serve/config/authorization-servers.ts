@@ -8,16 +8,7 @@ import {
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import {
-  entryOf,
-  algorithm,
-  anyText,
-  endpointUrl,
-  issuerUrl,
-  plainUrl,
-  reject,
-  tokenType,
-} from '../../core/config/values.ts';
+import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, reject, tokenType } from '../../core/config/values.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
 
@@ -72,11 +63,6 @@ export function readTimes(
 
 function placeOf({ name }: AuthorizationServer): string {
   return name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`;
-}
-
-/** A parser that reads the name of a server as the server. */
-export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (name: string) => AuthorizationServer {
-  return entryOf(servers, 'is not in authorization_servers');
 }
 
 function readJwt(field: Field<AuthorizationServerKeys['jwt']>): JwtValidation {

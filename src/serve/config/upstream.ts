@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { SignedIdentity, TokenExchange, Upstream, UpstreamToken } from '../../core/model/route.ts';
-import { hasCredentials, noCredentials, readCredentials, serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/endpoints.ts';
+import { hasCredentials, noCredentials, readCredentials } from './authorization-servers.ts';
 import type { UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { anyText, claimName, endpointUrl, reject, resourceUri, upstreamUrl } from '../../core/config/values.ts';
