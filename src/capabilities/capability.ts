@@ -15,11 +15,11 @@ import type { Endpoint, Route } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
-export type SlotEntry =
+type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
 /** What the configuration defines, for keys that name it. */
-export interface Defined {
+interface Defined {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
@@ -41,7 +41,7 @@ export interface ProcessParts {
 }
 
 /** The parts of one configuration that a capability may use. */
-export interface ConfigParts {
+interface ConfigParts {
   readonly config: Pick<Config, 'publicUrl'>;
   /** By the names of `authorization_servers`. */
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
@@ -55,7 +55,7 @@ export interface RouteParts {
 
 /** A capability in one process: it has what outlives a configuration. */
 export interface InProcess {
-  /** Must not fail, and calls nobody yet. */
+  /** Calls no server yet. */
   open(parts: ConfigParts): Opened;
   /** Drops what was made from the tokens of these callers: something about them has changed. */
   drop?(isMeant: (caller: Principal) => boolean): void;

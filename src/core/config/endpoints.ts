@@ -9,7 +9,6 @@ import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
 import type { Endpoint, Route } from '../model/route.ts';
 import type { Field } from './field.ts';
-import { entryOf } from './values.ts';
 
 /** An endpoint that the gateway answers itself: its callers are authenticated as on any route. */
 export function ownEndpoint(
@@ -38,11 +37,6 @@ export function supportedForms(servers: readonly AuthorizationServer[]): Readonl
   if (servers.some(({ jwt }) => jwt !== undefined)) forms.add('jwt');
   if (servers.some(({ introspection }) => introspection !== undefined)) forms.add('opaque');
   return forms;
-}
-
-/** A parser that reads the name of a server as the server. */
-export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (name: string) => AuthorizationServer {
-  return entryOf(servers, 'is not in authorization_servers');
 }
 
 /** Reports an audience of an endpoint that a route has too. `risk`: what the callers of that route could then do. */

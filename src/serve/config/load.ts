@@ -18,7 +18,7 @@ import {
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
-import { serverIn } from '../../core/config/endpoints.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';

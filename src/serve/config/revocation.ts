@@ -9,8 +9,9 @@ import type {
   RevocationTarget,
 } from '../../core/model/revocation.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
-import { ownEndpoint, requireOwnAudience, serverIn } from '../../core/config/endpoints.ts';
+import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;

@@ -5,13 +5,13 @@ import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
-import { serverIn } from '../../core/config/endpoints.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
 import type { Capability, ReadRoute } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, requireSignedAnswers } from './route-tokens.ts';
+import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
@@ -122,9 +122,8 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
-  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const upstream = readUpstream(field.get('upstream'), protocol);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
-  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   const route: ReadRoute = {
     name: field.get('name').read(anyText) ?? '',
     path,
