@@ -3,22 +3,23 @@ import type { Field } from '../core/config/field.ts';
 import type { Violation } from '../core/config/schema.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
+import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
-import type { PresentedToken } from '../core/model/grant.ts';
+import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Route } from '../core/model/route.ts';
+import type { Endpoint, Route } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
-export type SlotEntry =
+type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
 /** What the configuration defines, for keys that name it. */
-export interface Defined {
+interface Defined {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
@@ -40,7 +41,7 @@ export interface ProcessParts {
 }
 
 /** The parts of one configuration that a capability may use. */
-export interface ConfigParts {
+interface ConfigParts {
   readonly config: Pick<Config, 'publicUrl'>;
   /** By the names of `authorization_servers`. */
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
@@ -54,15 +55,25 @@ export interface RouteParts {
 
 /** A capability in one process: it has what outlives a configuration. */
 export interface InProcess {
-  /** Must not fail, and calls nobody yet. */
+  /** Calls no server yet. */
   open(parts: ConfigParts): Opened;
   /** Drops what was made from the tokens of these callers: something about them has changed. */
   drop?(isMeant: (caller: Principal) => boolean): void;
 }
 
+/** An endpoint that the gateway answers itself, instead of an upstream. */
+export interface OwnEndpoint {
+  readonly endpoint: Endpoint;
+  /** Answers a call that was allowed. */
+  readonly answer: (granted: GrantedCall) => Promise<void>;
+  /** Answers a person who comes without credentials; false for any other call. */
+  readonly receive?: (call: Call) => boolean;
+}
+
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  readonly endpoints?: readonly OwnEndpoint[];
   /** Called when the configuration is in force. */
   start?(routes: readonly Route[]): void;
   close?(): void;
