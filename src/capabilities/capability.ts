@@ -34,6 +34,11 @@ export interface Capability {
   readonly read: (root: Field<GatewayKeys>) => (route: Field<RouteKeys>) => SlotEntry | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
+  /**
+   * What processes of this configuration must know together, in words that follow "because": `the policy orders has
+   * quotas`. Several processes need `shared` for it.
+   */
+  readonly needsShared?: (config: Config) => readonly string[];
   readonly open: (surroundings: CapabilityParts) => Opened;
   /** What `doctor` finds. Loaded when it runs. */
   readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
