@@ -5,7 +5,6 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
-import { createCredentialSources } from '../capabilities/exchange/credential-source.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
@@ -29,7 +28,6 @@ import type {
 } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Reason } from '../core/model/reasons.ts';
 import type { Definition } from '../core/model/definitions.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';
@@ -86,6 +84,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     ledger: createProcessLedger(),
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
+  const inProcess = capabilities.map(({ openProcess }) =>
+    openProcess({ clock, events, log: (...event) => log.event(...event), answers: shared.answers }),
+  );
   const open = new StreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
     look: lookAt,
@@ -116,7 +117,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
-    credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
   const revocationEffects =
     surroundings.revocation &&
@@ -127,7 +127,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       drop(tokens) {
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
-        processScope.credentialSources.drop(isMeant);
+        for (const each of inProcess) each.drop?.(isMeant);
       },
     });
   const approvalEvents = new ApprovalEvents(log, events);
@@ -164,14 +164,13 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
+    const served = clientsOf(next);
     return {
-      clients: clientsOf(next),
+      clients: served,
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: capabilities.map(({ open: opened }) =>
-        opened({ publicUrl: next.publicUrl, clock, warn: (...event) => log.event('warn', ...event) }),
-      ),
+      capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
@@ -197,7 +196,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return [...open.all()].filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
-  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+  function endFor(stream: OpenStream, reason: string, why: string): void {
     log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
     stream.end(why);
   }

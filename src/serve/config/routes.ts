@@ -5,13 +5,13 @@ import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
-import type { SlotEntry } from '../../capabilities/capability.ts';
+import type { Capability, ReadRoute } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
+import { readDpop, readTokens, requireOwners, supportedForms } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
@@ -35,7 +35,7 @@ export interface Referents {
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
-  readonly slots: readonly ((route: Field<RouteKeys>) => SlotEntry | undefined)[];
+  readonly slots: readonly ReturnType<Capability['read']>[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -122,10 +122,9 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
-  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const upstream = readUpstream(field.get('upstream'), protocol);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
-  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
-  return {
+  const route: ReadRoute = {
     name: field.get('name').read(anyText) ?? '',
     path,
     protocol: protocol ?? 'http',
@@ -152,12 +151,9 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    slots: open ? undefined : new Map(referents.slots.flatMap((read) => [read(field) ?? []].filter(isEntry))),
   };
-}
-
-function isEntry(entry: SlotEntry | readonly []): entry is SlotEntry {
-  return entry.length > 0;
+  const slots = referents.slots.map((read) => (open ? undefined : read(field, route)));
+  return { ...route, slots: open ? undefined : new Map(slots.filter((entry) => entry !== undefined)) };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
@@ -331,7 +327,7 @@ export function endpointRoute(
       path: '',
       identity: new Map(),
       signedIdentity: undefined,
-      token: { kind: 'none' },
+      token: 'none',
       allowedCommands: [],
       connectTimeoutMs: 1,
       responseTimeoutMs: 1,
