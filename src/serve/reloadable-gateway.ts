@@ -15,7 +15,6 @@ import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
 import { processTimers } from '../core/lib/clock.ts';
-import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createLockedRoutes, type LockedRoutes } from '../capabilities/lock/locked-routes.ts';
 import type { WatchParts } from '../capabilities/lock/watch.ts';
@@ -170,10 +169,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
+      capabilities: inProcess.map((each) => each.open({ config: next, clients: served, secret })),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
-      identityKeys: createRotatingKeys(secret),
     };
   }
 

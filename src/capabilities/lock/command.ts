@@ -101,9 +101,9 @@ async function presentedBy(route: Route, config: Config, token: string): Promise
   }
 }
 
-function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
+function presentsCallers({ public: isPublic, upstream: { token, identity, statements } }: Route): boolean {
   if (isPublic) return false;
-  return token !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+  return token !== 'none' || identity.size > 0 || statements.length > 0;
 }
 
 /**

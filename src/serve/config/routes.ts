@@ -10,7 +10,7 @@ import { readRate } from './sections.ts';
 import type { Capability, ReadRoute } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import type { ReadPolicies } from '../../policy-files/policies.ts';
+import type { ReadPolicies } from './policies.ts';
 import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
@@ -35,7 +35,7 @@ export interface Referents {
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
-  readonly slots: readonly ReturnType<Capability['read']>[];
+  readonly slots: readonly (readonly [Capability, ReturnType<Capability['read']>])[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -152,8 +152,12 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
-  const slots = referents.slots.map((read) => (open ? undefined : read(field, route)));
-  return { ...route, slots: open ? undefined : new Map(slots.filter((entry) => entry !== undefined)) };
+  if (open) return { ...route, slots: undefined };
+  const slots = new Map(
+    referents.slots.flatMap(([, read]) => [read(field, route)].filter((entry) => entry !== undefined)),
+  );
+  const statements = referents.slots.flatMap(([{ statementOf }]) => statementOf?.({ slots }) ?? []);
+  return { ...route, upstream: { ...upstream, statements }, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
