@@ -22,15 +22,13 @@ const bounds = { serve: 35_550, pipeline: 3_090, core: 19_100 };
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'analysis → serve': 3,
   'capabilities/approvals → capabilities/console': 2,
   'capabilities/approvals → capabilities/shared-store': 3,
   'capabilities/approvals → front-door': 2,
-  'capabilities/console → analysis': 15,
-  'capabilities/console → serve': 4,
+  'capabilities/console → serve': 2,
   'capabilities/history → capabilities/shared-store': 2,
   'capabilities/lock → commands': 2,
-  'capabilities/lock → serve': 3,
+  'capabilities/lock → serve': 2,
   'capabilities/revocation → capabilities/shared-store': 8,
   'capabilities/shared-store → capabilities/approvals': 2,
   'capabilities/shared-store → capabilities/history': 1,

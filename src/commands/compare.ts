@@ -1,6 +1,6 @@
 import type { OptionsOf } from './options.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { policiesIn } from '../serve/config/policies.ts';
+import { policiesIn } from '../policy-files/policies.ts';
 import {
   compareAll,
   compareRoutes,

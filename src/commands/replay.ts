@@ -1,5 +1,5 @@
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { policiesIn } from '../serve/config/policies.ts';
+import { policiesIn } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } from '../analysis/review/replay.ts';

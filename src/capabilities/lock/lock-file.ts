@@ -15,7 +15,7 @@ import {
   type Lock,
 } from '../../core/model/definitions.ts';
 import type { Files } from '../../core/config/files.ts';
-import type { LockKey } from '../../serve/config/policies.ts';
+import type { LockKey } from '../../policy-files/policies.ts';
 import type { Problem } from '../../core/config/problems.ts';
 import { type Violation, violations } from '../../core/config/schema.ts';
 import { printable } from '../../core/lib/wording.ts';

@@ -25,7 +25,7 @@ import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/c
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { readLocks } from '../../capabilities/lock/lock-file.ts';
-import { type ReadPolicies, readPolicies } from './policies.ts';
+import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
 import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';

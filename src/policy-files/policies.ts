@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Lock } from '../../core/model/definitions.ts';
-import type { Policy } from '../../core/model/policy.ts';
-import { compilePolicy } from '../../core/policy/compile.ts';
-import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../../core/policy/document.ts';
-import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { disk, type Files } from '../../core/config/files.ts';
-import { ConfigError, inTextOrder, type Path, Problem } from '../../core/config/problems.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
+import type { Lock } from '../core/model/definitions.ts';
+import type { Policy } from '../core/model/policy.ts';
+import { compilePolicy } from '../core/policy/compile.ts';
+import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+import { disk, type Files } from '../core/config/files.ts';
+import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
 import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
-import { type Violation, violations } from '../../core/config/schema.ts';
-import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
+import { type Violation, violations } from '../core/config/schema.ts';
+import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 /** The key `lock` of a policy. */
 export interface LockKey {
@@ -181,7 +181,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
-  const { slowPart } = await import('../../core/policy/patterns/slow-pattern.ts');
+  const { slowPart } = await import('../core/policy/patterns/slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
     if (slow === undefined) return [];
