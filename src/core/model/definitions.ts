@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Slot } from './gate.ts';
 import type { LockedKind } from './mcp.ts';
 
 /** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */
@@ -30,6 +31,9 @@ export interface DescribedDefinition extends Definition {
 
 /** Definitions by {@link definitionKey}. */
 export type Definitions = ReadonlyMap<string, Definition>;
+
+/** The approved definitions of a route: an approval of a call ends when that of its target changes. */
+export const approvedDefinitions = new Slot<Definitions>();
 
 /** The lock of a policy. */
 export interface Lock {

@@ -1,5 +1,4 @@
 import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
-import type { Lock } from './definitions.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -148,8 +147,6 @@ export interface Route {
   readonly statesTokens: boolean;
   /** Undefined: any valid token for the audience passes. */
   readonly policy: Policy | undefined;
-  /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
-  readonly lock: Lock | undefined;
   readonly upstream: Upstream;
   /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
   readonly keepaliveMs: number | undefined;

@@ -18,7 +18,6 @@ import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import { historyGate } from '../../capabilities/history/count.ts';
 import type { Gate } from '../../core/model/gate.ts';
-import { lockGate } from '../../capabilities/lock/locked-routes.ts';
 import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
@@ -41,7 +40,6 @@ import type { CredentialSources } from '../../capabilities/exchange/credential-s
 import type { Clock } from '../../core/lib/clock.ts';
 import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
-import type { LockedRoutes } from '../../capabilities/lock/locked-routes.ts';
 import type { Opened } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
@@ -100,19 +98,18 @@ export function createRouteStages(
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
-    const lock = processScope.locks.of(route);
     const exchange = processScope.credentialSources(route, {
       clients,
       revalidate: async (token) => authentication?.revalidate(token),
     });
     const onRoute = capabilities.map((each) => each.of(route));
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
-    const later = [
-      historyGate(route, { ledger, onReturned: events.returned }),
-      ...onRoute.map(({ gate }) => gate),
-    ].filter((gate) => gate !== undefined);
+    const [locked, ...others] = onRoute.map(({ gate }) => gate);
+    const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(
+      (gate) => gate !== undefined,
+    );
     const gates: readonly Gate[] = [
-      ...(lock === undefined ? [] : [lockGate(lock)]),
+      ...(locked === undefined ? [] : [locked]),
       ...(approvals !== undefined && route.policy?.hasApprovals === true
         ? [approvalGate(route, approvals, { later, stateOf: (grant) => bindings.giveApprovalState(grant) })]
         : []),
@@ -126,7 +123,7 @@ export function createRouteStages(
       observer: events,
       clock,
       toolHeaders,
-      lock,
+      answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
       signIdentity,
       bindings,
@@ -232,7 +229,6 @@ export interface ProcessScope {
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
-  readonly locks: Pick<LockedRoutes, 'of'>;
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.

@@ -96,10 +96,10 @@ export async function startWorkers(
     for (const message of kept === undefined ? [] : everything(kept.check)) tell(worker, message);
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
-    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
+    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-news', newcomer: worker.id });
     source.follow(worker);
     worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'sightings') passOn(message, worker);
+      if (message.kind === 'news') passOn(message, worker);
       if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
       if (message.kind === 'question') void reply(worker, message);
     });
@@ -121,7 +121,7 @@ export async function startWorkers(
     }
   }
 
-  function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
+  function passOn(message: Extract<FromWorker, { kind: 'news' }>, from: Worker): void {
     const { newcomer } = message;
     for (const other of workers())
       if (newcomer === undefined ? other !== from : other.id === newcomer) tell(other, message);

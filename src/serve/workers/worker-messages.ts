@@ -7,7 +7,6 @@ import type { ConsoleQuestion } from '../../capabilities/console/process-source.
 import { type ApprovalBook, bookOf, stepOf } from '../../core/model/approval-book.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../core/model/ledger.ts';
-import type { Sighting } from '../../core/model/definitions.ts';
 import type { RevocationAnswer, RevocationQuestion, RevocationReceiver } from '../../core/model/revocation.ts';
 import type { MemoryApprovals } from '../../capabilities/approvals/memory-approvals.ts';
 import type { MemoryLedger } from '../../capabilities/history/memory-ledger.ts';
@@ -38,10 +37,10 @@ export type ToWorker =
   | Reply
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly number: number; readonly question: ConsoleQuestion; readonly argument: unknown }
-  /** Definitions that another worker saw on a route with a lock. */
-  | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
-  /** Asks what definitions this worker saw, for another one that begins. */
-  | { readonly kind: 'tell-sightings'; readonly newcomer: number }
+  /** News of a capability, from another worker. */
+  | { readonly kind: 'news'; readonly capability: string; readonly news: unknown }
+  /** Asks for all news of this worker, for another one that begins. */
+  | { readonly kind: 'tell-news'; readonly newcomer: number }
   /** Whether to send new decisions. */
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
@@ -54,13 +53,8 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
   | Question
-  /** Definitions that this worker saw, for the others, or for one that begins. */
-  | {
-      readonly kind: 'sightings';
-      readonly route: string;
-      readonly sightings: readonly Sighting[];
-      readonly newcomer?: number;
-    };
+  /** News of a capability, for the other workers, or for one that begins. */
+  | { readonly kind: 'news'; readonly capability: string; readonly news: unknown; readonly newcomer?: number };
 
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {
