@@ -41,7 +41,6 @@ const remaining = {
   'commands → capabilities/revocation': 1,
   'commands → capabilities/shared-store': 1,
   'core/gateway → mcp': 15,
-  'core/model → capabilities/decision-points': 1,
   'front-door → capabilities/revocation': 3,
   'front-door → capabilities/shared-store': 6,
   'serve → capabilities/approvals': 5,

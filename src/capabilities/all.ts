@@ -1,4 +1,6 @@
 import type { MetricRows } from '../core/telemetry/metrics.ts';
+import { refusals as ofCore } from '../core/model/reasons.ts';
+import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { lock } from './lock/manifest.ts';
@@ -8,3 +10,9 @@ export const capabilities: readonly Capability[] = [lock, decisionPoints];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));
+
+/** All reasons for a refusal: those of the core, then those of each capability. */
+export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
+  { ...ofCore },
+  ...capabilities.map(({ reasons }) => reasons),
+);

@@ -4,37 +4,68 @@ import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
 import type { Clock } from '../core/lib/clock.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
+import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
-import type { Attempt, Policy } from '../core/model/policy.ts';
+import type { PresentedToken } from '../core/model/grant.ts';
+import type { Attempt } from '../core/model/policy.ts';
+import type { Principal } from '../core/model/principal.ts';
+import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Route } from '../core/model/route.ts';
+import type { SharedAnswers } from '../core/model/shared.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
 export type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
-/** The parts of one configuration that a capability may use. */
-export interface CapabilityParts {
+/** What the configuration defines, for keys that name it. */
+export interface Defined {
   readonly publicUrl: string;
-  readonly clock: Clock;
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
 
-/** The parts of a process that a capability may use. */
+/** A route that has callers, as read so far. */
+export type ReadRoute = Omit<Route, 'slots'>;
+
+/** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
   readonly clock: Clock;
-  readonly log: (level: 'info' | 'warn' | 'error', message: string, fields: Readonly<Record<string, unknown>>) => void;
+  readonly events: Pick<Events, 'tokenLookup'>;
+  readonly log: (
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ) => void;
+  /** Answers of authorization servers that replicas share; undefined: they share none. */
+  readonly answers: SharedAnswers | undefined;
   /** Moves the metrics of its manifest. */
   readonly meters: Meters;
   /** Tells the other processes of this gateway, by a message that JSON can carry; each gets it by `adopt`. */
   readonly share: (news: unknown) => void;
 }
 
-/** A capability in one process: what outlives a configuration. */
+/** The parts of one configuration that a capability may use. */
+export interface ConfigParts {
+  readonly config: Pick<Config, 'publicUrl'>;
+  /** By the names of `authorization_servers`. */
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+}
+
+/** The parts of one route that a capability may use. */
+export interface RouteParts {
+  /** Validates a token of the route again, past every cache. Rejects with a {Denial}. */
+  readonly revalidate: (token: PresentedToken) => Promise<unknown>;
+}
+
+/** A capability in one process: it has what outlives a configuration. */
 export interface InProcess {
-  open(parts: CapabilityParts): Opened;
+  /** Must not fail, and sends nothing yet. */
+  open(parts: ConfigParts): Opened;
+  /** Drops what was made from the tokens of these callers: something about them has changed. */
+  drop?(isMeant: (caller: Principal) => boolean): void;
   /** Takes what another process shared. */
   adopt?(news: unknown): void;
   /** What this process shared and still holds, for a process that begins. */
@@ -46,7 +77,7 @@ export interface InProcess {
 
 /** A capability under one configuration. */
 export interface Opened {
-  of(route: Route): OnRoute;
+  of(route: Route, parts: RouteParts): OnRoute;
   /** Called when the configuration is in force. */
   start?(routes: readonly Route[]): void;
   close?(): void;
@@ -59,35 +90,30 @@ export interface PolicyFolderReader {
   readonly label: string;
   readonly files: Files;
   /** The valid policies that have a key, and its value in each. */
-  having(key: string): ReadonlyMap<string, unknown>;
-  problemAt(policy: string, violation: Violation): Problem;
+  readonly having: (key: string) => ReadonlyMap<string, unknown>;
+  readonly problemAt: (policy: string, violation: Violation) => Problem;
 }
 
 /** What a capability read beside policies. */
-interface ReadBesidePolicies {
+export interface ReadBesidePolicies {
   readonly problems: readonly Problem[];
   /** The text of each file, by its name within the folder. */
   readonly texts: ReadonlyMap<string, string>;
   /** The settings of a route that has callers. @param index That of the route in the file. */
-  readonly ofRoute: (route: Field<RouteKeys>, policy: Policy | undefined, index: number) => readonly SlotEntry[];
+  readonly ofRoute: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
 /** Everything that the gateway asks of one capability. `all.ts` lists them; nothing else names one. */
-export type Capability = Described & (InConfiguration | OverConfigurations);
-
-/** A capability that keeps nothing from one configuration to the next. */
-type InConfiguration = Pick<InProcess, 'open'>;
-
-interface OverConfigurations {
-  /** Makes what outlives a configuration, once a process. */
-  readonly openProcess: (parts: ProcessParts) => InProcess;
-}
-
-interface Described {
+export interface Capability {
   /** Its key in `gateway.yaml` or in policies. */
   readonly name: string;
+  /** Its reasons for a refusal, by their names. */
+  readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Reads its section. @returns what reads its keys of a route that has callers. */
-  readonly read?: (root: Field<GatewayKeys>) => (route: Field<RouteKeys>) => SlotEntry | undefined;
+  readonly read?: (
+    root: Field<GatewayKeys>,
+    defined: Defined,
+  ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
   /** Its files beside policies, which are no policies: their names end with `suffix`. */
   readonly policyFiles?: {
     readonly suffix: string;
@@ -95,6 +121,8 @@ interface Described {
   };
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
+  /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
+  readonly openProcess: (parts: ProcessParts) => InProcess;
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];

@@ -1,5 +1,6 @@
 import { capabilities } from '../capabilities/all.ts';
-import type { CapabilityParts, InProcess, Opened, ProcessParts } from '../capabilities/capability.ts';
+import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capabilities/capability.ts';
+import type { Principal } from '../core/model/principal.ts';
 
 /** The parts of a process, but for `share`, which says whose news they are. */
 interface OpenParts extends Omit<ProcessParts, 'share'> {
@@ -12,18 +13,21 @@ export class OpenCapabilities {
 
   constructor({ share, ...parts }: OpenParts) {
     this.#byName = new Map(
-      capabilities.map((capability) => [
-        capability.name,
-        'openProcess' in capability
-          ? capability.openProcess({ ...parts, share: (news) => share(capability.name, news) })
-          : { open: capability.open },
+      capabilities.map(({ name, openProcess }) => [
+        name,
+        openProcess({ ...parts, share: (news) => share(name, news) }),
       ]),
     );
   }
 
   /** Opens each under one configuration, in the order of their gates. */
-  open(parts: CapabilityParts): readonly Opened[] {
+  open(parts: ConfigParts): readonly Opened[] {
     return [...this.#byName.values()].map((each) => each.open(parts));
+  }
+
+  /** Drops what was made from the tokens of these callers. */
+  drop(isMeant: (caller: Principal) => boolean): void {
+    for (const each of this.#byName.values()) each.drop?.(isMeant);
   }
 
   /** Takes what another process shared. */
@@ -42,6 +46,6 @@ export class OpenCapabilities {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#byName.values()].map((each) => each.close?.()));
+    await Promise.all([...this.#byName.values()].map(async (each) => each.close?.()));
   }
 }

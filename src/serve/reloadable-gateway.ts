@@ -27,7 +27,6 @@ import type {
 } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Reason } from '../core/model/reasons.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { Ledger } from '../core/model/ledger.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';
@@ -94,7 +93,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
     clock,
+    events,
     log: (...event) => log.event(...event),
+    answers: shared.answers,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -130,6 +131,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
         processScope.credentialSources.drop(isMeant);
+        capabilities.drop(isMeant);
       },
     });
   const approvalEvents = new ApprovalEvents(log, events);
@@ -165,16 +167,13 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
+    const served = clientsOf(next);
     return {
-      clients: clientsOf(next),
+      clients: served,
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: capabilities.open({
-        publicUrl: next.publicUrl,
-        clock,
-        warn: (...event) => log.event('warn', ...event),
-      }),
+      capabilities: capabilities.open({ config: next, clients: served }),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
@@ -200,7 +199,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return [...open.all()].filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
-  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+  function endFor(stream: OpenStream, reason: string, why: string): void {
     log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
     stream.end(why);
   }

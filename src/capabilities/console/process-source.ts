@@ -1,7 +1,6 @@
 import type { ApprovalDecision } from '../../core/model/approval-book.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../core/model/decision.ts';
-import { outcomeKind } from '../../core/model/outcome.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../core/telemetry/rates.ts';
 import type { Recorder } from '../../core/telemetry/events.ts';
@@ -78,7 +77,7 @@ const questions = {
   past: question({
     answer({ recorder }, filter: Filter): Past {
       const isWanted = (common: CommonMembers, path?: string): boolean =>
-        selects(filter, { ...common, ...derivedOf({ ...common, path }) });
+        selects(filter, { ...common, called: calledIn({ ...common, path }) });
       const { decisions, ...counts } = recorder.decisions.select(isWanted, MAX_ROWS);
       return { rows: decisions.map(rowOf), ...counts };
     },
@@ -215,15 +214,9 @@ function batchOf(decisions: readonly DecisionRecord[], count: number): Batch {
 
 /** A decision as a row of Live. */
 export function rowOf(decision: DecisionRecord): DecisionRow {
-  const row: Record<string, unknown> = derivedOf(decision);
+  const row: Record<string, unknown> = { called: calledIn(decision) };
   for (const name of liveNames) row[name] = decision[name];
   return row as unknown as DecisionRow;
-}
-
-function derivedOf(
-  decision: CommonMembers & Pick<DecisionRecord, 'path'>,
-): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {
-  return { kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
 }
 
 function newestFirst(rows: readonly DecisionRow[]): readonly DecisionRow[] {

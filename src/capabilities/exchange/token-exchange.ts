@@ -15,7 +15,6 @@ import {
 } from './issued-token.ts';
 import { createExpiringCache, type ExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { createSingleFlight } from '../../core/lib/single-flight.ts';
-import { refusals } from '../../core/model/reasons.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
 
 /** The settings of an exchange besides its subject token. */
@@ -116,7 +115,7 @@ export function createTokenExchange(
         // RFC 8693 §2.2.2 has invalid_request for an invalid subject or actor token, and some servers send
         // invalid_grant. Only the token's own server can tell whether the subject token is the fault.
         const problem = await problemOf(token);
-        if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
+        if (problem !== undefined) return new Denial(problem.refusal, `${detail}: ${problem.detail}`);
         actor?.invalidate();
         return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
       }
@@ -188,7 +187,7 @@ export function withNeededScopes(
 ): Denial {
   const needed = principal === undefined ? undefined : decision.plan?.neededScopes(principal);
   const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
-  return new Denial(denial.reason, denial.detail, { scope });
+  return new Denial(denial.refusal, denial.detail, { scope });
 }
 
 /** The `Authorization` value for an upstream, and when it was obtained. Plain JSON, for the shared store. */
@@ -215,7 +214,7 @@ export class ExchangeMemory {
   readonly #clock: Clock;
   readonly #answers: SharedAnswers | undefined;
   readonly #kept: ExpiringCache<KeptCredential & { readonly caller: Principal }>;
-  readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;
+  readonly #refused: ExpiringCache<Pick<Denial, 'refusal' | 'detail'>>;
   readonly #flight = createSingleFlight<KeptCredential>();
   /** Counts the calls of `drop`: an answer that was under way is older than what happened. */
   #drops = 0;
@@ -238,7 +237,7 @@ export class ExchangeMemory {
    */
   async obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
     const earlier = this.#refused.get(key);
-    if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
+    if (earlier !== undefined) throw new Denial(earlier.refusal, earlier.detail);
     return this.#flight(key, () => this.#settle(key, caller, exchange));
   }
 
@@ -268,9 +267,9 @@ export class ExchangeMemory {
       else this.#answers?.delete('exchange', key);
       return credential;
     } catch (error) {
-      if (error instanceof Denial && refusals[error.reason].status !== 503) {
-        const { reason, detail } = error;
-        this.#refused.set(key, { reason, detail }, this.#clock() + COOLDOWN_MS);
+      if (error instanceof Denial && error.refusal.status !== 503) {
+        const { refusal, detail } = error;
+        this.#refused.set(key, { refusal, detail }, this.#clock() + COOLDOWN_MS);
       }
       throw error;
     }

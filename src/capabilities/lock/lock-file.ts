@@ -15,14 +15,12 @@ import {
   type DescribedDefinition,
   type Lock,
 } from '../../core/model/definitions.ts';
-import type { Capability, PolicyFolderReader } from '../capability.ts';
+import type { PolicyFolderReader, ReadBesidePolicies } from '../capability.ts';
 import { lockOf } from './settings.ts';
 import type { Problem } from '../../core/config/problems.ts';
 import { type Violation, violations } from '../../core/config/schema.ts';
 import { printable } from '../../core/lib/wording.ts';
 import { parseYaml, problemIn } from '../../core/config/yaml-file.ts';
-
-type ReadFiles = NonNullable<Capability['policyFiles']>['read'];
 
 interface WrittenDefinition {
   readonly description?: string;
@@ -106,7 +104,13 @@ function write({ sha256, members, description }: DescribedDefinition): WrittenDe
 }
 
 /** Reads `NAME.lock.yaml` for each policy that has the key `lock`. */
-export async function readLocks({ path, label, files, having, problemAt }: PolicyFolderReader): ReturnType<ReadFiles> {
+export async function readLocks({
+  path,
+  label,
+  files,
+  having,
+  problemAt,
+}: PolicyFolderReader): Promise<ReadBesidePolicies> {
   const locks = new Map<string, Lock>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
@@ -127,15 +131,15 @@ export async function readLocks({ path, label, files, having, problemAt }: Polic
 }
 
 /** Requires that each lock is for one route. */
-function createOfRoute(locks: ReadonlyMap<string, Lock>): Awaited<ReturnType<ReadFiles>>['ofRoute'] {
+function createOfRoute(locks: ReadonlyMap<string, Lock>): ReadBesidePolicies['ofRoute'] {
   const users = new Map<string, number>();
-  return (route, policy, index) => {
+  return (field, { policy }, index) => {
     const lock = policy && locks.get(policy.name);
     if (policy === undefined || lock === undefined) return [];
     const other = users.get(policy.name);
     if (other !== undefined) {
-      const message = `${route.get('policy').quoted()} has lock, and is also the policy of routes[${other}]`;
-      route.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
+      const message = `${field.get('policy').quoted()} has lock, and is also the policy of routes[${other}]`;
+      field.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
     }
     users.set(policy.name, other ?? index);
     return [lockOf.with(lock), approvedDefinitions.with(lock.approved)];

@@ -17,7 +17,7 @@ export interface Watch extends Omit<Lookout, 'start'> {
 }
 
 /** Observes the locks of routes. */
-export interface LockObserver {
+interface LockObserver {
   /** How many definitions of the route differ from its lock; undefined: it has no lock any more. */
   differing(route: string, count: number | undefined): void;
   event(level: 'info' | 'warn', msg: string, fields: Readonly<Record<string, unknown>>): void;

@@ -19,7 +19,6 @@ import type { Span, SpanAttributes, Tracer } from '../../core/model/tracer.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { serverAddress } from './traced-client.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { refusals } from '../../core/model/reasons.ts';
 
 interface TracedParts {
   readonly publicUrl: string;
@@ -280,8 +279,8 @@ function mark(span: Span, error: unknown): void {
   failIfServerError(span, error);
 }
 
-function failIfServerError(span: Span, { reason }: Denial): void {
-  if (refusals[reason].status >= 500) span.fail(reason);
+function failIfServerError(span: Span, { reason, refusal }: Denial): void {
+  if (refusal.status >= 500) span.fail(reason);
 }
 
 function markUpstream(span: Span, status: number): void {

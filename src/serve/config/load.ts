@@ -31,7 +31,7 @@ import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { capabilities } from '../../capabilities/all.ts';
-import type { SlotEntry } from '../../capabilities/capability.ts';
+import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
 /** A configuration and what it was made from. */
@@ -122,14 +122,10 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const beside = await Promise.all(capabilities.flatMap(({ policyFiles }) => policyFiles?.read(reader) ?? []));
   const { tls, files: tlsFiles } = await readTls(root, base, files);
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
-  const texts = new Map([folder.texts, ...beside.map((each) => each.texts)].flatMap((each) => [...each]));
+  const texts = new Map(folder.texts);
+  for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
-  const readers = capabilities.flatMap((capability) => capability.read?.(root) ?? []);
-  const slots: Referents['slots'] = (route, policy, index) => [
-    ...readers.flatMap((readIn) => entriesOf(readIn(route))),
-    ...beside.flatMap(({ ofRoute }) => ofRoute(route, policy, index)),
-  ];
-  const referents = { folder, folderLabel, slots };
+  const referents = { folder, folderLabel, beside };
   const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
 
   const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
@@ -202,7 +198,10 @@ type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>
 function readRoot(
   root: Field<GatewayKeys>,
   base: string,
-  policies: Pick<Referents, 'folder' | 'folderLabel' | 'slots'>,
+  {
+    beside,
+    ...policies
+  }: Pick<Referents, 'folder' | 'folderLabel'> & { readonly beside: readonly ReadBesidePolicies[] },
   env: NodeJS.ProcessEnv,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
@@ -212,6 +211,7 @@ function readRoot(
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readRate(limits.get('rate'));
+  const readers = capabilities.flatMap(({ read: readIn }) => readIn?.(root, { publicUrl, servers }) ?? []);
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
@@ -220,6 +220,10 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
+    slots: (field, route, index) => [
+      ...readers.flatMap((readIn) => entriesOf(readIn(field, route))),
+      ...beside.flatMap(({ ofRoute }) => ofRoute(field, route, index)),
+    ],
   });
   return {
     publicUrl,

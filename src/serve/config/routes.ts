@@ -6,7 +6,7 @@ import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
 import { serverIn } from './authorization-servers.ts';
 import { readRate } from './sections.ts';
-import type { SlotEntry } from '../../capabilities/capability.ts';
+import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -32,7 +32,7 @@ export interface Referents {
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
   /** What capabilities read of a route that has callers. */
-  readonly slots: (route: Field<RouteKeys>, policy: Policy | undefined, index: number) => readonly SlotEntry[];
+  readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -116,7 +116,7 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
   const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
   if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
-  return {
+  const route: ReadRoute = {
     name: field.get('name').read(anyText) ?? '',
     path,
     protocol: protocol ?? 'http',
@@ -142,8 +142,8 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    slots: open ? undefined : new Map(referents.slots(field, policy, index)),
   };
+  return { ...route, slots: open ? undefined : new Map(referents.slots(field, route, index)) };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

@@ -98,11 +98,9 @@ export function createRouteStages(
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
-    const exchange = processScope.credentialSources(route, {
-      clients,
-      revalidate: async (token) => authentication?.revalidate(token),
-    });
-    const onRoute = capabilities.map((each) => each.of(route));
+    const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
+    const exchange = processScope.credentialSources(route, { clients, revalidate });
+    const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const [locked, ...others] = onRoute.map(({ gate }) => gate);
     const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(

@@ -1,6 +1,6 @@
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import { type ChallengeError, isStepUp, type Refusal } from '../../model/reasons.ts';
+import { type ChallengeError, isStepUp, type Refusal } from '../../model/refusal.ts';
 import { firstScopes, requestedScopes, type Route } from '../../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 

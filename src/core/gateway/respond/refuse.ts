@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import { type Refusal, refusalOf, isStepUp } from '../../model/reasons.ts';
+import { isStepUp, type Refusal } from '../../model/refusal.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
@@ -49,7 +49,7 @@ export function createRefuse(
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
   return (call, denial, action) => {
-    const refusal = refusalOf(denial.reason);
+    const { refusal } = denial;
     const messageId = action?.messageId ?? denial.messageId ?? null;
     if (refusal.closesConnection) call.response.shouldKeepAlive = false;
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };
