@@ -3,10 +3,11 @@ import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
+import { exchange } from './exchange/manifest.ts';
 import { lock } from './lock/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [lock, decisionPoints];
+export const capabilities: readonly Capability[] = [lock, decisionPoints, exchange];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));

@@ -22,7 +22,7 @@ export type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
 /** What the configuration defines, for keys that name it. */
-export interface Defined {
+interface Defined {
   readonly publicUrl: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
@@ -62,7 +62,7 @@ export interface RouteParts {
 
 /** A capability in one process: it has what outlives a configuration. */
 export interface InProcess {
-  /** Must not fail, and sends nothing yet. */
+  /** Calls no server yet. */
   open(parts: ConfigParts): Opened;
   /** Drops what was made from the tokens of these callers: something about them has changed. */
   drop?(isMeant: (caller: Principal) => boolean): void;

@@ -5,7 +5,6 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
-import { createCredentialSources } from '../capabilities/exchange/credential-source.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
@@ -119,7 +118,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
-    credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
   const revocationEffects =
     surroundings.revocation &&
@@ -130,7 +128,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       drop(tokens) {
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
-        processScope.credentialSources.drop(isMeant);
         capabilities.drop(isMeant);
       },
     });

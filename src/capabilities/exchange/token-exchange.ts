@@ -3,7 +3,7 @@ import type { AuthorizationServerClient, ServerAnswer } from '../../core/model/a
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { CallerGrant, PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { TokenExchange } from '../../core/model/route.ts';
+import type { TokenExchange } from './settings.ts';
 import {
   errorCodeOf,
   keptUntil,
@@ -16,6 +16,7 @@ import {
 import { createExpiringCache, type ExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { createSingleFlight } from '../../core/lib/single-flight.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
+import { reasons } from './reasons.ts';
 
 /** The settings of an exchange besides its subject token. */
 export interface ExchangeParts {
@@ -81,7 +82,7 @@ export function createTokenExchange(
     const issued = readIssuedToken(answer.body, askedAt);
     // With the subject token an upstream could call as the client, with the actor token as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
-      throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
+      throw new Denial(reasons['exchange.invalid'], 'the answer is the subject token or the actor token itself');
     }
     requireScope(issued.scope, principal);
     // The credential must not outlive the token that it was made from.
@@ -117,10 +118,10 @@ export function createTokenExchange(
         const problem = await problemOf(token);
         if (problem !== undefined) return new Denial(problem.refusal, `${detail}: ${problem.detail}`);
         actor?.invalidate();
-        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
+        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : reasons['exchange.refused'], detail);
       }
       default:
-        return new Denial('exchange.refused', detail);
+        return new Denial(reasons['exchange.refused'], detail);
     }
   }
 
@@ -172,11 +173,11 @@ function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: re
   // On behalf of a caller, the scopes are those of the API behind the upstream, which no token for the gateway has.
   if (all && principal.issuer === exchange.server.issuer && exchange.grant !== 'on_behalf_of') {
     return new Denial(
-      'exchange.insufficient_scope',
+      reasons['exchange.insufficient_scope'],
       `${what}; the caller's token has no "${mendable.join(' ')}" either`,
     );
   }
-  return new Denial('exchange.scope', what);
+  return new Denial(reasons['exchange.scope'], what);
 }
 
 /** The refusal for one operation: the challenge names all scopes that it needs, those of the exchange last. */

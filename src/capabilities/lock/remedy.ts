@@ -3,7 +3,7 @@ import type { Route } from '../../core/model/route.ts';
 /** Whether a route presents its callers to its upstream. */
 export function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
   if (isPublic) return false;
-  return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+  return token !== 'none' || identity.size > 0 || signedIdentity !== undefined;
 }
 
 /**

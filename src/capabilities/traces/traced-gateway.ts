@@ -11,6 +11,7 @@ import type { TraceContext } from '../../core/lib/http/trace-context.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
+import type { CredentialSource } from '../../core/model/gate.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import { calledTool } from '../../core/model/policy.ts';
@@ -167,7 +168,6 @@ function toolEntry(route: Route | undefined, tool: string | undefined): string |
  */
 function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boolean): Stages {
   const { route } = stages;
-  const exchanges = route.upstream.token.kind === 'exchange';
 
   function beginUpstream(method: string): Span {
     return tracer.begin(parent, method, 'client', {
@@ -175,6 +175,16 @@ function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boo
       ...serverAddress(route.upstream.origin),
       'sallyport.route': route.name,
     });
+  }
+
+  function tracedSource(source: CredentialSource): CredentialSource {
+    const { span: name } = source;
+    if (name === undefined) return source;
+    return {
+      ...source,
+      obtain: (grant, token) =>
+        measured(tracer, tracer.begin(parent, name, 'internal'), () => source.obtain(grant, token)),
+    };
   }
 
   return {
@@ -195,10 +205,7 @@ function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boo
         enter: (call, grant) => measured(tracer, tracer.begin(parent, name, 'internal'), () => gate.enter(call, grant)),
       };
     }),
-    exchange(grant, token) {
-      if (!exchanges) return stages.exchange(grant, token);
-      return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));
-    },
+    credential: tracedSource(stages.credential),
     async forward(granted) {
       if (!forwards) return await stages.forward(granted);
       const { call } = granted;

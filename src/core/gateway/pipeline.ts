@@ -12,8 +12,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
-import { type Gate, heldTogether } from '../model/gate.ts';
+import type { Action, Grant, GrantedCall, HeldToken, PresentedToken } from '../model/grant.ts';
+import { type CredentialSource, type Gate, heldTogether } from '../model/gate.ts';
 import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
@@ -46,8 +46,8 @@ export interface Stages {
   authorize(principal: Principal | undefined, action: Action): Grant;
   /** What capabilities require of a call that the policy allows, in their order. `capabilities/all.ts` */
   readonly gates: readonly Gate[];
-  /** Gets the credential that the upstream accepts. `capabilities/exchange/credential-source.ts` */
-  exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
+  /** Gets the credential that the upstream accepts. `forward/credential.ts` */
+  readonly credential: CredentialSource;
   /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
   /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
@@ -118,7 +118,7 @@ export async function serve(
     action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
     for (const gate of stages.gates) counted = heldTogether(counted, await gate.enter(call, grant));
-    const credential = await stages.exchange(grant, token);
+    const credential = await stages.credential.obtain(grant, token);
     record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
     if (head === undefined) await stages.forward(granted);

@@ -1,4 +1,4 @@
-import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
+import { type AuthorizationServer, prefixedScopes } from './authorization-server.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -14,40 +14,6 @@ export interface ResourceMetadata {
   /** `resource_tos_uri`. */
   readonly tosUri: string | undefined;
 }
-
-/** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */
-export type TokenType = 'access_token' | 'jwt';
-
-/**
- * A token exchange, RFC 8693: `server` issues a new token for the upstream, with the client's token as subject token.
- */
-export interface TokenExchange {
-  readonly credentials: ClientCredentials;
-  readonly server: AuthorizationServer;
-  /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
-  readonly endpoint: string | undefined;
-  /** How it is requested: by RFC 8693, or as Entra ID wants it (RFC 7523 with `requested_token_use`). */
-  readonly grant: 'token_exchange' | 'on_behalf_of';
-  /** The audience of the new token, RFC 8693 §2.1: names that the server knows. Empty: none is requested. */
-  readonly audience: readonly string[];
-  /** The same as absolute URIs, RFC 8707 §2. */
-  readonly resource: readonly string[];
-  /** Requested scopes; empty: the server decides. A grant that lacks one of them is refused. */
-  readonly scope: readonly string[];
-  /** `subject_token_type`, RFC 8693 §3. */
-  readonly subjectTokenType: TokenType;
-  /** `requested_token_type`. */
-  readonly requestedTokenType: TokenType;
-  /** The actor of the exchange: none, or the gateway by a token of its own (client credentials grant). */
-  readonly actor: 'none' | 'client_credentials';
-}
-
-/** The `Authorization` of requests to the upstream. Only `forward` sends the client's own token. */
-export type UpstreamToken =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'forward' }
-  | { readonly kind: 'phantom' }
-  | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
 
 /** A short-lived JWT that proves the caller's identity to the upstream. */
 export interface SignedIdentity {
@@ -91,7 +57,11 @@ export interface Upstream {
   readonly identity: ReadonlyMap<string, string>;
   /** A signed statement of the caller's identity, beside or instead of the plain headers. */
   readonly signedIdentity: SignedIdentity | undefined;
-  readonly token: UpstreamToken;
+  /**
+   * The `Authorization` of requests: `none`, `forward` for the client's own token, or the word of a capability that
+   * makes one.
+   */
+  readonly token: string;
   /** Those of {@link commandFields} that reach the client. */
   readonly allowedCommands: readonly CommandField[];
   readonly connectTimeoutMs: number;

@@ -2,7 +2,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { ApprovalSettings, Config } from '../../core/model/config.ts';
 import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { endpointRoute, requireOwnAudience, type Referents } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from '../../core/config/values.ts';
 

@@ -25,7 +25,8 @@ import {
   plainUrl,
   reject,
 } from '../../core/config/values.ts';
-import { readCredentials, readTimes } from './authorization-servers.ts';
+import { readTimes } from './authorization-servers.ts';
+import { readCredentials } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,

@@ -9,7 +9,7 @@ import type {
   RevocationTarget,
 } from '../../core/model/revocation.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
 import { endpointRoute, requireOwnAudience } from './routes.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';

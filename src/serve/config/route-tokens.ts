@@ -77,28 +77,6 @@ function listed(servers: readonly AuthorizationServer[]): string {
   return servers.map(({ name }) => name).join(' and ');
 }
 
-/**
- * Requires that introspection yields a JWT for every token, because `token: phantom` sends that JWT to the upstream. A
- * JWT that the client presented is not introspected, and is never forwarded; a server may answer in JSON.
- *
- * @param token `upstream.token` of the route.
- */
-export function requireSignedAnswers(
-  token: Field<UpstreamKeys['token']>,
-  forms: ReadonlySet<TokenForm>,
-  servers: readonly AuthorizationServer[],
-): void {
-  if (servers.length === 0) return;
-  if (forms.has('jwt')) {
-    token.addProblem('phantom is only for opaque tokens: set tokens: [opaque] on the route');
-  }
-  const introspecting = servers.filter((server) => server.introspection !== undefined);
-  const plain = introspecting.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
-  if (introspecting.length === 0)
-    token.addProblem('phantom needs an authorization server with introspection and response: jwt');
-  if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
-}
-
 /** `dpop` of a route. A mapping enables it, even `{}`. */
 export function readDpop(field: Field<RouteKeys['dpop']>, upstream: Field<UpstreamKeys | undefined>): Dpop | undefined {
   if (!field.present) return undefined;

@@ -4,13 +4,13 @@ import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
 import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
+import { readDpop, readTokens, requireOwners, supportedForms } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
@@ -113,9 +113,8 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
-  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const upstream = readUpstream(field.get('upstream'), protocol);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
-  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
   const route: ReadRoute = {
     name: field.get('name').read(anyText) ?? '',
     path,
@@ -316,7 +315,7 @@ export function endpointRoute(
       path: '',
       identity: new Map(),
       signedIdentity: undefined,
-      token: { kind: 'none' },
+      token: 'none',
       allowedCommands: [],
       connectTimeoutMs: 1,
       responseTimeoutMs: 1,

@@ -10,6 +10,7 @@ import { createTokenReader } from '../../tokens/credentials.ts';
 import { createPossession, createProofChecks, type Nonces } from '../../capabilities/possession/possession.ts';
 import { createAuthorize, createActionReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
+import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createForward } from '../../core/gateway/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
@@ -36,7 +37,6 @@ import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
-import type { CredentialSources } from '../../capabilities/exchange/credential-source.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
@@ -99,8 +99,8 @@ export function createRouteStages(
     const methods = methodsOf(route);
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
-    const exchange = processScope.credentialSources(route, { clients, revalidate });
     const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
+    const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const [locked, ...others] = onRoute.map(({ gate }) => gate);
     const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(
@@ -125,13 +125,13 @@ export function createRouteStages(
       askAboutList,
       signIdentity,
       bindings,
-      onUnauthorized: exchange.onUnauthorized,
+      onUnauthorized: credential.onUnauthorized,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
         crossOrigin: crossOrigin.headers,
         reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
-        upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
+        upstreamChallenges: route.isFrontDoor || route.upstream.token === 'forward',
         nonce,
         sessionId: (theirs, grant) => bindings.giveSession(theirs, grant),
       }),
@@ -152,7 +152,7 @@ export function createRouteStages(
         onRoute.some(({ readsArguments }) => readsArguments),
       ),
       gates,
-      exchange: exchange.credential,
+      credential,
       hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
@@ -223,7 +223,6 @@ export interface ProcessScope {
   readonly revocation: RevocationAccess | undefined;
   /** Proofs of possession that were used. */
   readonly replays: ReplayMemory;
-  readonly credentialSources: CredentialSources;
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
