@@ -5,15 +5,16 @@ import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
+import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
-import type { PresentedToken } from '../core/model/grant.ts';
+import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Route } from '../core/model/route.ts';
+import type { Endpoint, Route } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 
@@ -75,9 +76,19 @@ export interface InProcess {
   close?(): void | Promise<void>;
 }
 
+/** An endpoint that the gateway answers itself, instead of an upstream. */
+export interface OwnEndpoint {
+  readonly endpoint: Endpoint;
+  /** Answers a call that was allowed. */
+  readonly answer: (granted: GrantedCall) => Promise<void>;
+  /** Answers a person who comes without credentials; false for any other call. */
+  readonly receive?: (call: Call) => boolean;
+}
+
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  readonly endpoints?: readonly OwnEndpoint[];
   /** Called when the configuration is in force. */
   start?(routes: readonly Route[]): void;
   close?(): void;

@@ -233,7 +233,7 @@ export interface DraftReplay {
 }
 
 /** An address of the admin listener, with the type of its answer in JSON. */
-export interface Endpoint<Answer> {
+export interface AdminEndpoint<Answer> {
   readonly path: string;
   /** Never there: it only carries the type. */
   readonly answer?: Answer;
@@ -253,9 +253,9 @@ export const endpoints = {
 
 /** The answer at an endpoint. */
 export type AnswerAt<Name extends keyof typeof endpoints> =
-  (typeof endpoints)[Name] extends Endpoint<infer Answer> ? Answer : never;
+  (typeof endpoints)[Name] extends AdminEndpoint<infer Answer> ? Answer : never;
 
-function at<Answer>(path: string): Endpoint<Answer> {
+function at<Answer>(path: string): AdminEndpoint<Answer> {
   return { path };
 }
 

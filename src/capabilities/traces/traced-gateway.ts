@@ -15,7 +15,7 @@ import type { CredentialSource } from '../../core/model/gate.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import { calledTool } from '../../core/model/policy.ts';
-import type { Route } from '../../core/model/route.ts';
+import { type Endpoint, isRoute } from '../../core/model/route.ts';
 import type { Span, SpanAttributes, Tracer } from '../../core/model/tracer.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { serverAddress } from './traced-client.ts';
@@ -157,7 +157,7 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
 }
 
 /** The entry of the policy that lists a tool, since a caller can make up the name of a tool. */
-function toolEntry(route: Route | undefined, tool: string | undefined): string | undefined {
+function toolEntry(route: Endpoint | undefined, tool: string | undefined): string | undefined {
   return tool === undefined ? undefined : route?.policy?.toolEntry(tool);
 }
 
@@ -168,11 +168,12 @@ function toolEntry(route: Route | undefined, tool: string | undefined): string |
  */
 function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boolean): Stages {
   const { route } = stages;
+  const upstream = isRoute(route) ? route.upstream : undefined;
 
   function beginUpstream(method: string): Span {
     return tracer.begin(parent, method, 'client', {
       'http.request.method': method,
-      ...serverAddress(route.upstream.origin),
+      ...(upstream && serverAddress(upstream.origin)),
       'sallyport.route': route.name,
     });
   }

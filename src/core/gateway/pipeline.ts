@@ -18,14 +18,14 @@ import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { RecordDetails } from '../model/logged-members.ts';
-import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/route.ts';
 
 /** The result of a step: a promise only if the step has to wait for the body or for another server. */
 type Soon<Value> = Value | Promise<Value>;
 
 /** The steps of a call on one route. Each refuses the call by throwing a {@link Denial}. */
 export interface Stages {
-  readonly route: Route;
+  readonly route: Endpoint;
   /** Requires a `Host` of the gateway and an allowed `Origin`. `listen/allow.ts` */
   allow(call: Call): void;
   /** Answers a CORS preflight request, which carries no token; false for any other call. `respond/cross-origin.ts` */
@@ -79,9 +79,9 @@ export interface Gateway {
   /** Records the decision. `core/telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `core/telemetry/metrics.ts` */
-  answered(route: Route | undefined, call: KnownCall, status: number): void;
+  answered(route: Endpoint | undefined, call: KnownCall, status: number): void;
   /** Logs a failure after the call was allowed, or of the gateway itself. `serve/gateway/gateway.ts` */
-  failed(call: Call, route: Route | undefined, denial: Denial): void;
+  failed(call: Call, route: Endpoint | undefined, denial: Denial): void;
 }
 
 /** The status that is counted if the connection ends before any answer: the client left. nginx uses the same. */

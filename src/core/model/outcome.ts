@@ -4,7 +4,7 @@ import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
 import type { RecordDetails } from './logged-members.ts';
 import type { Refusal } from './refusal.ts';
-import type { Route } from './route.ts';
+import type { Endpoint } from './route.ts';
 
 /** The part of a call that is known however early the gateway refused it. */
 export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'> &
@@ -13,7 +13,7 @@ export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 
 /** A decision for the records, with everything that the gateway knew when it decided. */
 export interface Outcome {
   readonly call: KnownCall;
-  readonly route: Route | undefined;
+  readonly route: Endpoint | undefined;
   readonly principal: Principal | undefined;
   readonly attempt: Attempt | undefined;
   readonly allow: boolean;

@@ -1,5 +1,5 @@
 import type { Principal } from './principal.ts';
-import type { Route } from './route.ts';
+import type { Endpoint } from './route.ts';
 
 /** The tokens that a revocation speaks of: those that have every member that is set; without one, all of the issuer. */
 export interface RevokedTokens {
@@ -87,7 +87,7 @@ export interface RevocationSettings {
 /** The endpoint of global token revocation. */
 export interface RevocationEndpoint {
   /** What its callers must show. It has no upstream. */
-  readonly route: Route;
+  readonly route: Endpoint;
   readonly targets: readonly RevocationTarget[];
 }
 

@@ -7,7 +7,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom
 import type { Events } from '../model/events.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { calledTool } from '../model/policy.ts';
-import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/route.ts';
 import { joinEvents } from './events.ts';
 import { RouteHistogram, Tally } from './request-metrics.ts';
 
@@ -281,7 +281,7 @@ const revocationMetrics = {
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** `''` for a call that met no route. */
-function routeLabel(route: Route | undefined): string {
+function routeLabel(route: Endpoint | undefined): string {
   return route?.name ?? '';
 }
 
@@ -291,7 +291,7 @@ function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_d
 }
 
 /** The entry of the policy that lists a tool: a name that a caller made up must not become a time series. */
-function toolLabel(route: Route | undefined, tool: string): string {
+function toolLabel(route: Endpoint | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
 }
 

@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Dpop } from '../../core/model/route.ts';
+import { supportedForms } from '../../core/config/endpoints.ts';
 import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { algorithm } from '../../core/config/values.ts';
@@ -19,14 +20,6 @@ export function readTokens(
     }
   }
   return new Set(field.choices());
-}
-
-/** The forms of tokens that one of the servers can validate. */
-export function supportedForms(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
-  const forms = new Set<TokenForm>();
-  if (servers.some(({ jwt }) => jwt !== undefined)) forms.add('jwt');
-  if (servers.some(({ introspection }) => introspection !== undefined)) forms.add('opaque');
-  return forms;
 }
 
 /**

@@ -10,11 +10,11 @@ import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, supportedForms } from './route-tokens.ts';
+import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
-import { didYouMean, quoted } from '../../core/lib/wording.ts';
+import { didYouMean } from '../../core/lib/wording.ts';
 
 /** The settings that keys of routes refer to. */
 export interface Referents {
@@ -121,7 +121,7 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
-    isEndpoint: false,
+    isOwn: false,
     isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
     resource,
     firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
@@ -275,60 +275,5 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
     documentation: field.get('documentation').read(pageUrl),
     policyUri: field.get('policy_uri').read(pageUrl),
     tosUri: field.get('tos_uri').read(pageUrl),
-  };
-}
-
-/** Reports an audience of an endpoint that a route has too. `risk`: what the callers of that route could then do. */
-export function requireOwnAudience(
-  field: Field,
-  audience: string,
-  { routes, risk }: { readonly routes: readonly Route[]; readonly risk: string },
-): void {
-  const other = routes.find(({ audiences }) => audiences.includes(audience));
-  if (other === undefined) return;
-  const shown = field.present ? field.quoted() : quoted(audience);
-  const where = `${shown} is also an audience of route ${other.name}`;
-  field.addProblem(`${where}: its callers could ${risk}; choose another one`);
-}
-
-/**
- * The route of an endpoint that the gateway answers itself, such as that of approvals: its callers are authenticated as
- * on any other route, and it has no upstream.
- */
-export function endpointRoute(
-  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> &
-    Partial<Pick<Route, 'resource' | 'firstChallenge' | 'scopePrefix' | 'policy' | 'rate' | 'below' | 'query'>>,
-): Route {
-  return {
-    protocol: 'http',
-    public: false,
-    isFrontDoor: false,
-    isEndpoint: true,
-    resource: undefined,
-    firstChallenge: 'none',
-    scopePrefix: undefined,
-    tokens: supportedForms(route.authorizationServers),
-    statesTokens: false,
-    policy: undefined,
-    upstream: {
-      origin: 'http://127.0.0.1:9',
-      path: '',
-      identity: new Map(),
-      signedIdentity: undefined,
-      token: 'none',
-      allowedCommands: [],
-      connectTimeoutMs: 1,
-      responseTimeoutMs: 1,
-    },
-    keepaliveMs: undefined,
-    revalidateMs: undefined,
-    dpop: undefined,
-    finalRefusals: 'http',
-    rate: undefined,
-    below: 'refuse',
-    query: 'refuse',
-    upgrade: undefined,
-    slots: undefined,
-    ...route,
   };
 }

@@ -5,7 +5,7 @@ import { isStepUp, type Refusal } from '../../model/refusal.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
-import { requestedScopes, type Route } from '../../model/route.ts';
+import { requestedScopes, type Endpoint } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
@@ -41,7 +41,7 @@ interface RefuseParts {
  * attempted, if the gateway has read that.
  */
 export function createRefuse(
-  route: Route | undefined,
+  route: Endpoint | undefined,
   parts: RefuseParts,
 ): (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer {
   const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits } = parts;
