@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_600, pipeline: 3_100, core: 19_100 };
+const bounds = { serve: 34_700, pipeline: 3_000, core: 19_100 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -42,12 +42,12 @@ const remaining = {
   'core/gateway → mcp': 15,
   'front-door → capabilities/revocation': 3,
   'front-door → capabilities/shared-store': 6,
-  'serve → capabilities/approvals': 5,
+  'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 4,
+  'serve → capabilities/history': 2,
   'serve → capabilities/possession': 2,
-  'serve → capabilities/revocation': 13,
+  'serve → capabilities/revocation': 9,
   'serve → capabilities/shared-store': 2,
   'serve → capabilities/traces': 3,
   'tokens → capabilities/possession': 1,

@@ -132,6 +132,11 @@ export interface Capability {
   };
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
+  /**
+   * What processes of this configuration must know together, in words that follow "because": `the policy orders has
+   * quotas`. Several processes need `shared` for it.
+   */
+  readonly needsShared?: (config: Config) => readonly string[];
   /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
   readonly openProcess: (parts: ProcessParts) => InProcess;
   readonly metrics?: MetricRows;

@@ -18,7 +18,6 @@ import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
-import type { ApprovalBook } from '../core/model/approval-book.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,
@@ -27,7 +26,6 @@ import type {
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
-import type { Ledger } from '../core/model/ledger.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
@@ -42,10 +40,6 @@ import { RevocationEffects } from '../capabilities/revocation/opened.ts';
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
-  /** Counts calls for rules over time; default: in the memory of this process, by its monotonic clock. */
-  readonly ledger?: Ledger | undefined;
-  /** Keeps approvals; default: in the memory of this process. */
-  readonly approvals?: ApprovalBook | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
   /** The metrics of capabilities. */
@@ -82,11 +76,10 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, events, clock, tracer, ledger = createProcessLedger() } = surroundings;
+  const { log, events, clock, tracer } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    ledger,
-    approvals: surroundings.approvals,
+    ledger: createProcessLedger(),
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
   const open = new StreamIndex(tokenKey, clock);

@@ -73,6 +73,8 @@ export interface ProcessState {
   readonly openStreams: number;
   /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
   readonly certificateExpires?: number | undefined;
+  /** Undefined without `revocation`. */
+  readonly revocation?: RevocationState | undefined;
 }
 
 /** The configuration in force, and the state of what it depends on. */
@@ -84,8 +86,6 @@ export interface Status extends ProcessState {
   /** Why the newest files are not in force; empty if they are. */
   readonly problems: readonly string[];
   readonly routes: readonly RouteView[];
-  /** Undefined without `revocation`. */
-  readonly revocation?: RevocationState | undefined;
   /** Whether `approvals` are configured. */
   readonly hasApprovals: boolean;
   /** How many processes serve. */

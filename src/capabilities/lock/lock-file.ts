@@ -13,10 +13,9 @@ import {
   definitionKey,
   type Definitions,
   type DescribedDefinition,
-  type Lock,
 } from '../../core/model/definitions.ts';
+import { type Lock, lockOf } from './settings.ts';
 import type { PolicyFolderReader, ReadBesidePolicies } from '../capability.ts';
-import { lockOf } from './settings.ts';
 import type { Problem } from '../../core/config/problems.ts';
 import { type Violation, violations } from '../../core/config/schema.ts';
 import { printable } from '../../core/lib/wording.ts';

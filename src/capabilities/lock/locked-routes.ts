@@ -6,10 +6,10 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinitionKind, Lock, LockState, Sighting } from '../../core/model/definitions.ts';
+import type { DefinitionKind, LockState } from '../../core/model/definitions.ts';
+import { type Lock, lockOf } from './settings.ts';
+import { type Sighting, LockComparison, verbOf } from './comparison.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
-import { LockComparison, verbOf } from './comparison.ts';
-import { lockOf } from './settings.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/lists.ts';

@@ -1,5 +1,6 @@
 import { processTimers } from '../../core/lib/clock.ts';
-import type { Definition, Sighting } from '../../core/model/definitions.ts';
+import type { Definition } from '../../core/model/definitions.ts';
+import type { Sighting } from './comparison.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { LockedRoutes } from './locked-routes.ts';
 import { lockOf } from './settings.ts';

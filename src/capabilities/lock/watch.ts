@@ -1,7 +1,8 @@
 import type { Clock, Timers } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Definition, Lock, LockState, Sighting } from '../../core/model/definitions.ts';
-import { inWords, type LockComparison } from './comparison.ts';
+import type { Definition, LockState } from '../../core/model/definitions.ts';
+import type { Lock } from './settings.ts';
+import { type Sighting, inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';
 
 /** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */

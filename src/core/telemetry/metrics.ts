@@ -32,6 +32,8 @@ interface GaugeRow extends AnyRow {
   readonly aggregator: 'sum' | 'min' | 'max';
   /** Absent before the first event, where 0 would mean something. */
   readonly isAbsent?: true;
+  /** Its value is asked for at each scrape. */
+  readonly isMeasured?: true;
 }
 
 interface HistogramRow extends AnyRow {
@@ -252,7 +254,8 @@ const revocationMetrics = {
     kind: 'gauge',
     help: 'Revocations that are remembered, of at most 1,000,000',
     labels: [],
-    aggregator: 'sum',
+    aggregator: 'max',
+    isMeasured: true,
     on: { revocationsKept: (gauge, count) => gauge.set(count) },
   },
   sallyport_revocation_room_used: {
@@ -260,6 +263,7 @@ const revocationMetrics = {
     help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
     labels: ['issuer'],
     aggregator: 'max',
+    isMeasured: true,
     on: {
       revocationRoomUsed: (gauge, issuer, used) =>
         used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
@@ -269,7 +273,7 @@ const revocationMetrics = {
     kind: 'gauge',
     help: '1 while events of the transmitter arrive; absent where another replica sees to it',
     labels: ['source'],
-    aggregator: 'sum',
+    aggregator: 'min',
     on: {
       revocationSourceUp: (gauge, source, up) =>
         up === undefined ? gauge.remove({ source }) : gauge.set({ source }, Number(up)),
@@ -337,32 +341,40 @@ export function createFrontDoorMetrics(): Metrics {
   return metricsOf(frontDoorMetrics);
 }
 
-/** Creates the metrics of revocation, for the process that keeps revocations, once for all workers. */
-export function createRevocationMetrics(): Metrics {
-  return metricsOf(revocationMetrics);
+/** Creates the metrics of revocation. @param measure Called at each scrape: moves what has to be asked for. */
+export function createRevocationMetrics(measure?: (events: Events) => void): Metrics {
+  return metricsOf(revocationMetrics, measure);
 }
 
-function metricsOf(rows: Readonly<Record<string, Row>>): Metrics {
+function metricsOf(rows: Readonly<Record<string, Row>>, measure: (events: Events) => void = () => {}): Metrics {
   const registry = new Registry();
-  const registered = new Registered();
-  const events = joinEvents(...Object.entries(rows).map(([name, row]) => registered.movesOf(name, row, registry)));
+  const measured = (): void => measure(events);
+  const metrics = new MetricTable(registry, measured);
+  const events = joinEvents(...Object.entries(rows).map(([name, row]) => metrics.movesOf(name, row)));
   return {
     registry,
     events,
-    meters: registered,
+    meters: metrics,
     page: async () => ({ type: registry.contentType, text: await registry.metrics() }),
   };
 }
 
 /** The metrics of a table by their names. */
-class Registered implements Meters {
+class MetricTable implements Meters {
+  readonly #registry: Registry;
+  readonly #measured: () => void;
   readonly #counters = new Map<string, Tally>();
   readonly #gauges = new Map<string, Gauge>();
 
+  constructor(registry: Registry, measured: () => void) {
+    this.#registry = registry;
+    this.#measured = measured;
+  }
+
   /** Registers one metric. @returns the events that move it. */
-  movesOf(name: string, row: Row, registry: Registry): Partial<Events> {
+  movesOf(name: string, row: Row): Partial<Events> {
     const { help, kind } = row;
-    const configuration = { name, help, labelNames: [...row.labels], registers: [registry] };
+    const configuration = { name, help, labelNames: [...row.labels], registers: [this.#registry] };
     switch (kind) {
       case 'counter': {
         const counter = new Tally(configuration);
@@ -371,7 +383,8 @@ class Registered implements Meters {
         return moving(counter, row.on);
       }
       case 'gauge': {
-        const gauge = new Gauge({ ...configuration, aggregator: row.aggregator });
+        const { aggregator, isMeasured } = row;
+        const gauge = new Gauge({ ...configuration, aggregator, ...(isMeasured && { collect: this.#measured }) });
         if (row.isAbsent === true) gauge.remove();
         this.#gauges.set(name, gauge);
         return moving(gauge, row.on);
@@ -413,9 +426,9 @@ export function createWorkerMetrics(): Pick<Metrics, 'page'> {
   };
 }
 
-/** Lets the primary process ask this worker for the values of `registry`. */
-export function reportAsWorker(registry: Registry): Registry {
-  AggregatorRegistry.setRegistries([registry]);
+/** Lets the primary process ask this worker for the values of `registries`. */
+export function reportAsWorker(registries: readonly Registry[]): Registry {
+  AggregatorRegistry.setRegistries([...registries]);
   // The constructor begins to listen for the question.
   return new AggregatorRegistry();
 }
