@@ -3,6 +3,7 @@ import type { Field } from '../core/config/field.ts';
 import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
+import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
 import type { Call } from '../core/model/call.ts';
@@ -14,7 +15,7 @@ import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Route } from '../core/model/route.ts';
+import type { Endpoint, Route, Statement } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 
@@ -50,7 +51,9 @@ export interface ProcessParts {
 
 /** The parts of one configuration that a capability may use. */
 export interface ConfigParts {
-  readonly config: Pick<Config, 'publicUrl'>;
+  readonly config: Pick<Config, 'publicUrl' | 'routes'>;
+  /** For keys that are derived from it: `session_key`, or random in this process. */
+  readonly secret: string | Buffer;
   /** By the names of `authorization_servers`. */
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
 }
@@ -88,6 +91,8 @@ export interface OwnEndpoint {
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  /** Answers a call for a document that it publishes; false for any other call. @throws {Denial} */
+  readonly publish?: Publish;
   readonly endpoints?: readonly OwnEndpoint[];
   /** Called when the configuration is in force. */
   start?(routes: readonly Route[]): void;
@@ -130,6 +135,8 @@ export interface Capability {
     readonly suffix: string;
     readonly read: (folder: PolicyFolderReader) => Promise<ReadBesidePolicies>;
   };
+  /** What it tells the upstream of a route about callers. */
+  readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
   /**

@@ -14,7 +14,6 @@ import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
-import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
@@ -163,10 +162,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: capabilities.open({ config: next, clients: served }),
+      capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
-      identityKeys: createRotatingKeys(secret),
     };
   }
 

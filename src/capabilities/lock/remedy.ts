@@ -1,9 +1,9 @@
 import type { Route } from '../../core/model/route.ts';
 
 /** Whether a route presents its callers to its upstream. */
-export function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
+export function presentsCallers({ public: isPublic, upstream: { token, identity, statements } }: Route): boolean {
   if (isPublic) return false;
-  return token !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+  return token !== 'none' || identity.size > 0 || statements.length > 0;
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
 import type { Action, AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
+import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
 type Soon<Value> = Value | Promise<Value>;
@@ -33,11 +34,19 @@ export interface CredentialSource {
   readonly onUnauthorized?: (grant: CallerGrant) => void;
 }
 
+/** Tells the upstream of the caller in a header field, one of `Upstream.statements`. */
+export interface StatesCaller {
+  readonly header: string;
+  /** The value. `decision` is the id of the decision that allowed the call. */
+  readonly of: (principal: Principal, decision: string) => string;
+}
+
 /** What a capability does on one route. */
 export interface OnRoute {
   readonly gate?: Gate;
   /** Makes the credential for the upstream; undefined: `upstream.token` says what it is. */
   readonly credential?: CredentialSource;
+  readonly states?: StatesCaller;
   /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
   readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */

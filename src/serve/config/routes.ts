@@ -6,6 +6,7 @@ import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
+import { capabilities } from '../../capabilities/all.ts';
 import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
@@ -142,7 +143,10 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
-  return { ...route, slots: open ? undefined : new Map(referents.slots(field, route, index)) };
+  if (open) return { ...route, slots: undefined };
+  const slots = new Map(referents.slots(field, route, index));
+  const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
+  return { ...route, upstream: { ...upstream, statements }, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

@@ -12,7 +12,7 @@ import { createActionReader, createAuthorize, createRequestReader } from '../../
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createForward } from '../../core/gateway/forward/forward.ts';
-import { createSignIdentity, identityNames, type SignIdentity } from '../../core/gateway/forward/identity-headers.ts';
+import { identityNames } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
@@ -38,7 +38,6 @@ import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
 import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
@@ -81,7 +80,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, ledger, approvals, capabilities, sessions, nonces, identityKeys } = configScope;
+  const { clients, limiters, ledger, approvals, capabilities, sessions, nonces } = configScope;
   const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -148,7 +147,6 @@ export function createWiring(
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
     const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin);
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
-    const signIdentity = signIdentityOf(route);
     const { nonce } = refusing;
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
@@ -176,7 +174,7 @@ export function createWiring(
       toolHeaders,
       answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
-      signIdentity,
+      states: onRoute.flatMap(({ states }) => states ?? []),
       bindings,
       onUnauthorized: credential.onUnauthorized,
       cleanAnswer: createCleanAnswer({
@@ -233,10 +231,6 @@ export function createWiring(
   function readWhole(call: Call): Promise<Buffer> {
     return readBody(call, requestBodyBytes, room);
   }
-
-  function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
-    return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
-  }
 }
 
 /** Creates the limit of failures of `config`. All share their counts. */
@@ -289,8 +283,6 @@ export interface ConfigScope {
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;
-  /** The keys that sign identities for upstreams. */
-  readonly identityKeys: RotatingKeys;
 }
 
 /** The gateway of one configuration. */

@@ -15,7 +15,7 @@ function opened() {
   const route = { slots: new Map([upstreamToken.with({ kind: 'exchange', exchange })]) } as unknown as Route;
   const clients = new Map([['main', world.client]]);
   const reload = () => {
-    const config = inProcess.open({ config: { publicUrl: 'http://gateway.test' }, clients });
+    const config = inProcess.open({ config: { publicUrl: 'http://gateway.test', routes: [] }, clients, secret: '' });
     return config.of(route, { revalidate: async () => {} }).credential;
   };
   return { inProcess, reload };
@@ -44,6 +44,10 @@ test('a credential of a caller is dropped where something about the caller chang
 
 test('a route without such a token has no source', () => {
   const { inProcess } = opened();
-  const config = inProcess.open({ config: { publicUrl: 'http://gateway.test' }, clients: new Map() });
+  const config = inProcess.open({
+    config: { publicUrl: 'http://gateway.test', routes: [] },
+    clients: new Map(),
+    secret: '',
+  });
   expect(config.of({ slots: undefined } as Route, { revalidate: async () => {} })).toEqual({});
 });
