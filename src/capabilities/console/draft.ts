@@ -72,7 +72,7 @@ async function compiled(
   name: string,
   text: string,
 ): Promise<{ readonly policy: Policy | undefined; readonly problems: readonly Problem[] }> {
-  const { policies, problems } = await readPolicies(FOLDER, FOLDER, oneFile(`${name}.yaml`, text));
+  const { policies, problems } = await readPolicies(FOLDER, FOLDER, oneFile(`${name}.yaml`, text), []);
   return { policy: policies.get(name), problems };
 }
 
