@@ -1,6 +1,11 @@
 /** Requests to the admin listener. @module */
 
-import { type DraftAnswer, DRAFT, type DraftRequest, type Endpoint } from '../src/capabilities/console/messages.ts';
+import {
+  type DraftAnswer,
+  DRAFT,
+  type DraftRequest,
+  type AdminEndpoint,
+} from '../src/capabilities/console/messages.ts';
 
 /** The session has ended, or the token was replaced. */
 export class SignedOut extends Error {
@@ -19,7 +24,7 @@ export class Refused extends Error {
 }
 
 /** Reads JSON from the listener. @throws {SignedOut} @throws {Refused} @throws {TypeError} if it does not answer. */
-export async function read<Answer>({ path }: Endpoint<Answer>, query = new URLSearchParams()): Promise<Answer> {
+export async function read<Answer>({ path }: AdminEndpoint<Answer>, query = new URLSearchParams()): Promise<Answer> {
   return (await answered(await fetch(query.size === 0 ? path : `${path}?${query}`))) as Answer;
 }
 

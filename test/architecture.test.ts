@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 36_500, pipeline: 3_100, core: 19_500 };
+const bounds = { serve: 35_600, pipeline: 3_100, core: 19_100 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -36,22 +36,19 @@ const remaining = {
   'capabilities/shared-store → capabilities/history': 1,
   'capabilities/shared-store → capabilities/revocation': 1,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/exchange': 2,
   'commands → capabilities/lock': 4,
   'commands → capabilities/revocation': 1,
   'commands → capabilities/shared-store': 1,
   'core/gateway → mcp': 16,
-  'core/model → capabilities/decision-points': 1,
   'front-door → capabilities/revocation': 3,
   'front-door → capabilities/shared-store': 6,
-  'serve → capabilities/approvals': 5,
+  'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
-  'serve → capabilities/exchange': 3,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 4,
+  'serve → capabilities/history': 2,
   'serve → capabilities/lock': 5,
   'serve → capabilities/possession': 2,
-  'serve → capabilities/revocation': 13,
+  'serve → capabilities/revocation': 9,
   'serve → capabilities/shared-store': 2,
   'serve → capabilities/traces': 3,
   'tokens → capabilities/possession': 1,
@@ -161,7 +158,7 @@ describe('src/', () => {
       // The operator's own input, and answers of the operator's own gateway.
       /^src\/commands\/(?:explain|terminal|operator)\.ts: /,
       // Read to a limit before.
-      /^src\/commands\/doctor\/(?:finding|client-auth)\.ts: .*boundedAnswer/,
+      /^src\/(?:commands\/doctor\/finding|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
@@ -193,7 +190,7 @@ describe('src/', () => {
     );
     const paths = new Set(src.map(({ path }) => path));
     const named = steps.map((step) => /`([\w/-]+\.ts)`/.exec(step)?.[1] ?? step);
-    expect(named).toHaveLength(22);
+    expect(named).toHaveLength(21);
     expect(named.filter((file) => !paths.has(`src/${file}`) && !paths.has(`src/core/gateway/${file}`))).toEqual([]);
   });
 

@@ -31,21 +31,19 @@ export const revokedStreams: Scenario = {
     const transmitter = await startTransmitter();
     const upstream = await startNode('event-upstream.ts', 'other');
     try {
-      const lines: Line[] = [];
-      for (const workers of [1, 2]) lines.push(await ended(bench, transmitter, upstream.url, workers));
-      return lines;
+      return [await ended(bench, transmitter, upstream.url)];
     } finally {
       await Promise.all([upstream.stop(), transmitter.close()]);
     }
   },
 };
 
-async function ended(bench: Bench, transmitter: Transmitter, upstream: string, workers: number): Promise<Line> {
-  const name = workers === 1 ? 'one process' : `${workers} workers`;
+async function ended(bench: Bench, transmitter: Transmitter, upstream: string): Promise<Line> {
+  const name = 'one process';
   // A stream takes two sockets of its process.
   const files = Number(execFileSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }));
-  const count = Math.min(STREAMS, TOKENS * Math.floor((workers * (files - OTHER_FILES)) / 2 / TOKENS));
-  const contender = await remembering(bench, name, KEPT, transmitter.url, workers);
+  const count = Math.min(STREAMS, TOKENS * Math.floor((files - OTHER_FILES) / 2 / TOKENS));
+  const contender = await remembering(bench, name, KEPT, transmitter.url);
   const rounds = Array.from({ length: Math.min(bench.rounds, 5) }, (_, round) => `person-${round}`);
   const found = await bench.with(
     [contender],
@@ -110,13 +108,7 @@ export const keptRevocations: Scenario = {
 };
 
 /** A gateway that starts with revocations of each kind. */
-async function remembering(
-  bench: Bench,
-  name: string,
-  kept: number,
-  issuer: string,
-  workers = 1,
-): Promise<SallyportContender> {
+async function remembering(bench: Bench, name: string, kept: number, issuer: string): Promise<SallyportContender> {
   const at = Math.floor(Date.now() / 1000);
   const kinds = [['subject'], ['email'], ['session'], ['token'], ['subject', 'session']] as const;
   const lines = Array.from({ length: kept }, (_, index) => {
@@ -126,5 +118,5 @@ async function remembering(
   });
   const file = await written(join(bench.surroundings.folder, `revocations of ${name}.jsonl`), lines.join(''));
   const events = { bench: { issuer, audience: bench.surroundings.audience, delivery: 'push', path: '/events' } };
-  return createSallyport({ name, workers, more: { revocation: { keep: '31d', file, events } } });
+  return createSallyport({ name, more: { revocation: { keep: '31d', file, events } } });
 }

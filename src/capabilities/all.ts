@@ -1,5 +1,14 @@
+import { refusals as ofCore } from '../core/model/reasons.ts';
+import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
+import { exchange } from './exchange/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [decisionPoints];
+export const capabilities: readonly Capability[] = [decisionPoints, exchange];
+
+/** All reasons for a refusal: those of the core, then those of each capability. */
+export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
+  { ...ofCore },
+  ...capabilities.map(({ reasons }) => reasons),
+);

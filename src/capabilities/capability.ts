@@ -2,25 +2,78 @@ import type { GatewayKeys, RouteKeys } from '../../schema/validators.js';
 import type { Field } from '../core/config/field.ts';
 import type { Violation } from '../core/config/schema.ts';
 import type { Clock } from '../core/lib/clock.ts';
+import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
+import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
+import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
-import type { Route } from '../core/model/route.ts';
+import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
+import type { Principal } from '../core/model/principal.ts';
+import type { NamedRefusal } from '../core/model/refusal.ts';
+import type { Endpoint, Route } from '../core/model/route.ts';
+import type { SharedAnswers } from '../core/model/shared.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
-export type SlotEntry =
+type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
-/** The parts of a process that a capability may use. */
-export interface CapabilityParts {
+/** What the configuration defines, for keys that name it. */
+interface Defined {
   readonly publicUrl: string;
+  readonly servers: ReadonlyMap<string, AuthorizationServer>;
+}
+
+/** A route that has callers, as read so far. */
+export type ReadRoute = Omit<Route, 'slots'>;
+
+/** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
+export interface ProcessParts {
   readonly clock: Clock;
-  readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+  readonly events: Pick<Events, 'tokenLookup'>;
+  readonly log: (
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ) => void;
+  /** Answers of authorization servers that replicas share; undefined: they share none. */
+  readonly answers: SharedAnswers | undefined;
+}
+
+/** The parts of one configuration that a capability may use. */
+interface ConfigParts {
+  readonly config: Pick<Config, 'publicUrl'>;
+  /** By the names of `authorization_servers`. */
+  readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
+}
+
+/** The parts of one route that a capability may use. */
+export interface RouteParts {
+  /** Validates a token of the route again, past every cache. Rejects with a {Denial}. */
+  readonly revalidate: (token: PresentedToken) => Promise<unknown>;
+}
+
+/** A capability in one process: it has what outlives a configuration. */
+export interface InProcess {
+  /** Calls no server yet. */
+  open(parts: ConfigParts): Opened;
+  /** Drops what was made from the tokens of these callers: something about them has changed. */
+  drop?(isMeant: (caller: Principal) => boolean): void;
+}
+
+/** An endpoint that the gateway answers itself, instead of an upstream. */
+export interface OwnEndpoint {
+  readonly endpoint: Endpoint;
+  /** Answers a call that was allowed. */
+  readonly answer: (granted: GrantedCall) => Promise<void>;
+  /** Answers a person who comes without credentials; false for any other call. */
+  readonly receive?: (call: Call) => boolean;
 }
 
 /** A capability under one configuration. */
 export interface Opened {
-  of(route: Route): OnRoute;
+  of(route: Route, parts: RouteParts): OnRoute;
+  readonly endpoints?: readonly OwnEndpoint[];
   /** Called when the configuration is in force. */
   start?(routes: readonly Route[]): void;
   close?(): void;
@@ -30,11 +83,22 @@ export interface Opened {
 export interface Capability {
   /** Its key in `gateway.yaml`. */
   readonly name: string;
+  /** Its reasons for a refusal, by their names. */
+  readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Reads its section. @returns what reads its keys of a route that has callers. */
-  readonly read: (root: Field<GatewayKeys>) => (route: Field<RouteKeys>) => SlotEntry | undefined;
+  readonly read: (
+    root: Field<GatewayKeys>,
+    defined: Defined,
+  ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
-  readonly open: (surroundings: CapabilityParts) => Opened;
+  /**
+   * What processes of this configuration must know together, in words that follow "because": `the policy orders has
+   * quotas`. Several processes need `shared` for it.
+   */
+  readonly needsShared?: (config: Config) => readonly string[];
+  /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
+  readonly openProcess: (parts: ProcessParts) => InProcess;
   /** What `doctor` finds. Loaded when it runs. */
   readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
 }

@@ -1,4 +1,5 @@
 import { load } from '../serve/config/load.ts';
+import { type Processes, requireShared } from '../serve/config/several-processes.ts';
 import { testsOf } from '../serve/config/policy-tests.ts';
 import { counted } from '../core/lib/wording.ts';
 import { knownRedirects } from '../core/model/quirks/clients.ts';
@@ -8,9 +9,11 @@ import { coloured, type ExitCode } from './terminal.ts';
  * `sallyport check`: loads everything that `serve` and `test` would, and prints every problem, then every warning.
  *
  * @param isStrict Whether a warning changes the exit code.
+ * @param processes Those that will serve.
  */
-export async function check(file: string, isStrict = false): Promise<ExitCode> {
+export async function check(file: string, isStrict: boolean, processes: Processes): Promise<ExitCode> {
   const loaded = await load(file);
+  requireShared(loaded, file, processes);
   await testsOf(loaded);
   const { routes, policies, warnings, frontDoor } = loaded.config;
   const label = coloured('warning', 'warning', process.stderr);

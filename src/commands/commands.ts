@@ -1,5 +1,6 @@
 import { command, type Commands } from './command.ts';
 import { options } from './options.ts';
+import { processesOf } from './processes.ts';
 import { print, UsageError } from './terminal.ts';
 
 /** Every command by its name, in the order of the help. */
@@ -24,9 +25,7 @@ export const commands: Commands = {
 it at once. An edit of the configuration or its policies is in force as soon as it is saved, or on SIGHUP.`,
     options: options.serve,
     examples: ['serve', 'serve --workers auto'],
-    async run(_, { config: file, workers, 'without-front-door': withoutFrontDoor }) {
-      return (await import('./serve.ts')).serve(file, workers, withoutFrontDoor);
-    },
+    run: async (_, values) => (await import('./serve.ts')).serve(values.config, processesOf(values)),
   }),
   'front-door': command({
     does: 'run the front door alone',
@@ -44,8 +43,10 @@ session_key, from which both derive the secret that the gateway authenticates wi
     about: `Loads the configuration, its policies and their tests. Prints every problem, and a warning for what is legal
 and probably wrong.`,
     options: options.check,
-    examples: ['check', 'check --strict --config staging/gateway.yaml'],
-    run: async (_, values) => (await import('./check.ts')).check(values.config, values.strict),
+    examples: ['check', 'check --strict --config staging/gateway.yaml', 'check --workers 4'],
+    async run(_, values) {
+      return (await import('./check.ts')).check(values.config, values.strict, processesOf(values));
+    },
   }),
   lock: command({
     does: 'approve the tools, prompts and instructions of MCP servers',

@@ -12,6 +12,7 @@ import type { EarlierCall } from '../core/model/history.ts';
 import type { Principal, Claims } from '../core/model/principal.ts';
 import { withGatewayClaims } from '../core/model/gateway-claims.ts';
 import type { Route } from '../core/model/route.ts';
+import { refusals } from '../capabilities/all.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../analysis/review/explained.ts';
 import { LogReader } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
@@ -107,7 +108,7 @@ export async function explainDecision(config: Config, id: string, log: string): 
   const found: DecisionRecord[] = [];
   const reader = new LogReader();
   for await (const record of reader.decisions(log)) {
-    if (record.id === id) return explainRecord(config, record);
+    if (record.id === id) return explainRecord(config, record, refusals);
     if (record.requestId === id) found.push(record);
   }
   const [only, ...others] = found;
@@ -115,7 +116,7 @@ export async function explainDecision(config: Config, id: string, log: string): 
     const missing = reader.missing === '' ? '' : `; ${reader.missing}`;
     throw new UsageError(`${log} has neither a decision nor a request ${id}${missing}`);
   }
-  if (others.length === 0) return explainRecord(config, only);
+  if (others.length === 0) return explainRecord(config, only, refusals);
   const ids = found.map((record) => record.id).join(', ');
   throw new UsageError(`${log} has ${found.length} decisions of the request ${id}; pass one of them: ${ids}`);
 }

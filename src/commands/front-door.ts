@@ -45,8 +45,11 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   let metrics: Listening | undefined;
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
+    const revocations = await followStore(config, (...event) => log.event(...event));
+    if (config.revocation !== undefined && revocations === undefined)
+      log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
-      revocations: await followStore(config, log),
+      revocations,
       observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
@@ -68,6 +71,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       try {
         const next = await load(file);
         if (missingIn(next) === undefined) running.reload(next.config);
+        if (next.config.revocation !== undefined) revocations?.keepFor(next.config.revocation.keepMs);
         log.configure(next.config.log);
         log.event('info', 'configuration reloaded', { config: next.config.hash });
       } catch (error) {

@@ -33,7 +33,12 @@ export const options = {
     metrics: { value: 'HOST:PORT', does: 'serves /metrics and /healthz there; default: nowhere' },
     clients: { does: 'runs nothing; prints what each known:NAME of registration.redirect_uris stands for' },
   },
-  check: { strict: { does: 'also fails if there is a warning' }, config },
+  check: {
+    strict: { does: 'also fails if there is a warning' },
+    workers: { value: 'N', default: '1', does: 'also checks what serve --workers N needs' },
+    'without-front-door': { does: 'with --workers: as serve without the front door' },
+    config,
+  },
   lock: {
     check: { does: 'writes nothing; prints what differs, and exits with 1 if anything does' },
     token: {

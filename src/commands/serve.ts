@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { availableParallelism } from 'node:os';
 import { GATEWAY_SECRET_VARIABLE } from '../serve/config/front-door.ts';
 import { load } from '../serve/config/load.ts';
-import { type ExitCode, untilSignal, UsageError } from './terminal.ts';
+import { type Processes, requireShared } from '../serve/config/several-processes.ts';
+import { type ExitCode, untilSignal } from './terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
@@ -18,17 +18,16 @@ const graceMs = 10_000;
 /**
  * `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait.
  *
- * @param workersText The number of serving processes, or `auto`.
- * @param withoutFrontDoor Whether the front door runs elsewhere.
- * @throws {UsageError} for any other text.
+ * @throws {ConfigError} for a configuration that cannot be used, or not by several processes.
  */
-export async function serve(file: string, workersText: string, withoutFrontDoor = false): Promise<ExitCode> {
-  const workers = workersOf(workersText);
+export async function serve(file: string, processes: Processes): Promise<ExitCode> {
+  const { workers, withoutFrontDoor } = processes;
   // Inherited by the workers and by the front door, which all load the configuration.
   process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');
   if (cluster.isWorker) return await (await import('../serve/workers/worker.ts')).work();
   const since = Date.now();
   const loaded = await load(file);
+  requireShared(loaded, file, processes);
   // Before the start, so that a signal during the start is not lost, and SIGHUP does not end the process.
   const stopped = untilSignal();
   let running: Running | undefined;
@@ -54,19 +53,13 @@ export async function serve(file: string, workersText: string, withoutFrontDoor 
     return 1;
   }
   if (process.stderr.isTTY) process.stderr.write(servedText(loaded.config, running));
-  reloading = await reloadOnEdit(file, loaded, since, running);
+  reloading = await reloadOnEdit(file, loaded, { since, running, processes });
   await stopped;
   reloading.close();
   process.once('SIGTERM', exitNow).once('SIGINT', exitNow);
   await running.close(graceMs);
   // A socket that is still open must not keep the process alive.
   process.exit(0);
-}
-
-function workersOf(text: string): number {
-  if (text === 'auto') return availableParallelism();
-  if (/^[1-9][0-9]{0,2}$/.test(text)) return Number(text);
-  throw new UsageError(`--workers: ${JSON.stringify(text)} is neither a number of processes nor auto`);
 }
 
 function exitNow(): never {

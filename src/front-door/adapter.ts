@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
 import type { RevocationCheck } from '../core/model/revocation.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { digestOf } from '../core/lib/digest.ts';
 import { full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
@@ -131,7 +132,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
       const digest = digestOf(id);
       // Until its first use, a registration counts for its address.
-      const owner = kind === 'Client' && expiresIn === undefined ? registrant?.() : accountId;
+      const owner = kind === 'Client' && expiresIn === undefined ? registrant?.() : (accountId ?? subjectIn(payload));
       await store.set({ kind, id: digest, value: payload, expiresAt, owner });
       if (isOfGrants(kind) && grantId !== undefined) await list(digest, grantId, expiresAt);
       if (kind === 'Session' && uid !== undefined) {
@@ -168,12 +169,18 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
         : undefined;
       if (payload?.grantId !== undefined) await store.removeMember(setOf(model, digestOf(payload.grantId)), digest);
       if (model === 'Session') await store.delete('Visit', digest);
-      if (model === 'AccessToken') await onRevoked([digest]);
+      if (model === 'AccessToken' || model === 'ClientCredentials') await onRevoked([digest]);
     },
     async revokeByGrantId(grantId) {
       await endTokens(model, digestOf(grantId), parts);
     },
   };
+}
+
+/** The subject of a token without a person, which it has among its claims. */
+function subjectIn({ extra }: AdapterPayload): string | undefined {
+  const subject = ownMember(extra, 'sub');
+  return typeof subject === 'string' ? subject : undefined;
 }
 
 /** Returns the tokens that it ended. */

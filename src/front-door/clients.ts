@@ -19,16 +19,13 @@ export function registeredClients(
       client_id: id,
       client_name: client.name,
       client_secret: client.secret,
-      // oidc-provider also accepts the same secret in the body.
-      token_endpoint_auth_method: client.secret === undefined ? 'none' : 'client_secret_basic',
+      // oidc-provider takes the same secret in the header and in the body.
+      token_endpoint_auth_method: client.clientAuth,
+      jwks_uri: client.jwksUri,
       application_type: applicationType(redirectUris),
       redirect_uris: redirectUris,
-      grant_types: [
-        'authorization_code',
-        ...(client.refresh ? ['refresh_token'] : []),
-        ...(asserting.has(id) ? [jwtBearerGrant] : []),
-      ],
-      response_types: ['code'],
+      grant_types: [...client.grants, ...(asserting.has(id) ? [jwtBearerGrant] : [])],
+      response_types: client.grants.has('authorization_code') ? ['code'] : [],
       scope: `openid ${scopes.all}`,
     };
   });

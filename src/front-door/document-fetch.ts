@@ -1,6 +1,7 @@
 import { lookup as lookupHost } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../core/lib/clock.ts';
@@ -14,6 +15,8 @@ import { messageOf } from '../core/lib/wording.ts';
 const MAX_BYTES = 64 * 1024;
 /** The life of any cached answer, failures too: a request for a sign-in must not cause a request each time. */
 const KEPT_MS = 60_000;
+/** That of an answer at a URL of the operator: a client that was just set up must not wait for a minute. */
+const KEPT_TRUSTED_MS = 5_000;
 const MAX_KEPT = 200;
 /** The limits on fetches in flight. A host that answers slowly holds a part of them. */
 const MAX_IN_FLIGHT = 32;
@@ -28,6 +31,8 @@ type FetchOutcome =
 export interface DocumentFetchParts {
   /** Networks, besides public addresses, that documents may come from. */
   readonly allowed: readonly string[];
+  /** URLs that the operator chose: any address counts there, and http too. */
+  readonly trusted?: ReadonlySet<string>;
   readonly clock: Clock;
   /** Trusted besides Node's own authorities. */
   readonly ca?: string | undefined;
@@ -38,7 +43,7 @@ export interface DocumentFetchParts {
  * and connects to the very address that it looked up and found to be public. Otherwise a client could make the front
  * door send requests into the operator's network (SSRF).
  */
-export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts): typeof fetch {
+export function createDocumentFetch({ allowed, trusted, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
   const kept = createExpiringCache<Promise<FetchOutcome>>(MAX_KEPT, clock);
   const inFlight = createQuota(MAX_IN_FLIGHT, MAX_IN_FLIGHT_OF_HOST);
@@ -58,6 +63,7 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
 
   async function outcomeOf(url: URL): Promise<FetchOutcome> {
     try {
+      if (trusted?.has(url.href) === true) return await read(url, undefined, ca);
       if (url.protocol !== 'https:') throw new Error('not an https URL');
       return await read(url, await addressOf(url.hostname), ca);
     } catch (error) {
@@ -75,7 +81,7 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
     if (!inFlight.take(url.hostname, 1))
       return Promise.resolve({ fault: 'too many documents are being fetched: try again' });
     const outcome = outcomeOf(url);
-    kept.set(url.href, outcome, clock() + KEPT_MS);
+    kept.set(url.href, outcome, clock() + (trusted?.has(url.href) === true ? KEPT_TRUSTED_MS : KEPT_MS));
     return outcome;
   }
 
@@ -89,14 +95,10 @@ export function createDocumentFetch({ allowed, clock, ca }: DocumentFetchParts):
   };
 }
 
-async function read(url: URL, address: string, ca: string | undefined): Promise<FetchOutcome> {
-  const lookup: LookupFunction = (_host, options, done) => {
-    const family = isIP(address);
-    if (options.all === true) done(null, [{ address, family }]);
-    else done(null, address, family);
-  };
-  const request = requestTls(url, {
-    lookup,
+/** @param address The only one to connect to; undefined: whatever the name leads to. */
+async function read(url: URL, address: string | undefined, ca: string | undefined): Promise<FetchOutcome> {
+  const request = (url.protocol === 'http:' ? requestPlain : requestTls)(url, {
+    ...(address !== undefined && { lookup: lookupAt(address) }),
     agent: false,
     headers: { accept: 'application/json' },
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -118,6 +120,14 @@ async function read(url: URL, address: string, ca: string | undefined): Promise<
   } finally {
     request.destroy();
   }
+}
+
+function lookupAt(address: string): LookupFunction {
+  return (_host, options, done) => {
+    const family = isIP(address);
+    if (options.all === true) done(null, [{ address, family }]);
+    else done(null, address, family);
+  };
 }
 
 /** IPv4 addresses that are not public, by the IANA registry of special-purpose addresses. */

@@ -88,7 +88,11 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
 
   function handlerOf(next: Config): Handler {
     const frontDoor = required(next);
-    const fetchDocument = createDocumentFetch({ allowed: frontDoor.clients.documentAddresses, clock, ca: parts.ca });
+    const { documentAddresses: allowed, registered } = frontDoor.clients;
+    const trusted = new Set(
+      [...registered.values()].flatMap(({ jwksUri }) => (jwksUri === undefined ? [] : [new URL(jwksUri).href])),
+    );
+    const fetchDocument = createDocumentFetch({ allowed, trusted, clock, ca: parts.ca });
     return createHandler(next, frontDoor, { ...parts, store, keys, clock, buckets, fetch: fetchDocument, onRevoked });
   }
 

@@ -292,7 +292,8 @@ function completeMetadata(
   scopes: ScopeRules,
 ): void {
   document['scopes_supported'] = scopes.all.split(' ');
-  const refreshes = clients.refresh || [...clients.registered.values()].some(({ refresh }) => refresh);
+  const refreshes =
+    clients.refresh || [...clients.registered.values()].some(({ grants: own }) => own.has('refresh_token'));
   const grants = document['grant_types_supported'];
   if (!refreshes && Array.isArray(grants))
     document['grant_types_supported'] = grants.filter((grant) => grant !== 'refresh_token');

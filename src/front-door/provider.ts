@@ -120,6 +120,7 @@ export function createProvider(parts: ProviderParts): Provider {
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     ttl: {
       AccessToken: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
+      ClientCredentials: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
       AuthorizationCode: MINUTE,
       Grant: GRANT_SECONDS,
       IdToken: HOUR,
@@ -133,8 +134,22 @@ export function createProvider(parts: ProviderParts): Provider {
     },
     extraClientMetadata: createClientPolicy(frontDoor, scopes),
     ...(frontDoor.acrValues.length > 0 && { acrValues: [...frontDoor.acrValues] }),
+    assertJwtClientAuthClaimsAndHeader: async (ctx, { aud, exp }, _header, client) => {
+      if (clients.registered.has(client.clientId)) requireOwnAssertion(ctx, { aud, exp });
+    },
+    // oidc-provider takes the client for the subject of a token without a person.
+    formats: {
+      customizers: {
+        jwt: (_ctx, { extra }, { payload }) => {
+          if (extra?.['sub'] !== undefined) payload.sub = extra['sub'];
+        },
+      },
+    },
     extraTokenClaims: async (ctx, token) => {
-      if (!('accountId' in token)) return undefined;
+      if (!('accountId' in token)) {
+        const clientId = String(token.clientId);
+        return { ...clients.registered.get(clientId)?.claims, sub: clientId };
+      }
       // A token of the page of approvals comes of no request.
       const entities = (ctx as typeof ctx | undefined)?.oidc.entities;
       return {
@@ -213,8 +228,14 @@ export function createProvider(parts: ProviderParts): Provider {
    * clients renew a token of a minute before each use.
    *
    * @throws {InvalidGrant} if none is left: the person has to sign in again.
+   * @throws {InvalidScope} if a client asks for none that it may have of its own.
    */
-  function grantable({ oidc: { params, entities } }: KoaContextWithOIDC): string {
+  function grantable({ oidc: { params, entities, client } }: KoaContextWithOIDC): string {
+    if (params?.['grant_type'] === 'client_credentials') {
+      // oidc-provider refuses a scope beyond this, so the request is cut too (RFC 6749 §3.3).
+      params['scope'] = cutScopes(params['scope'], clients.registered.get(client?.clientId ?? '')?.scopes ?? []);
+      return String(params['scope']);
+    }
     if (params?.['grant_type'] !== 'refresh_token') return scopes.all;
     const { authTime = 0, scope } = entities.RefreshToken ?? {};
     const fresh = scopes.freshEnough(clock() / 1000 - authTime);
@@ -241,7 +262,10 @@ export function createProvider(parts: ProviderParts): Provider {
   }
 
   function resourceServer(ctx: KoaContextWithOIDC, indicator: string, clientId: string): ResourceServer {
-    if (ctx.oidc.params?.['resource'] !== undefined) onlyOne(ctx.oidc.params['resource']);
+    const { params } = ctx.oidc;
+    if (params?.['resource'] !== undefined) onlyOne(params['resource']);
+    if (params?.['grant_type'] === 'client_credentials' && parts.resources.isForApprovers(indicator))
+      throw new errors.InvalidTarget('only people approve calls');
     return {
       audience: parts.resources.audienceOf(indicator, clientId),
       scope: grantable(ctx),
@@ -249,6 +273,34 @@ export function createProvider(parts: ProviderParts): Provider {
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };
   }
+}
+
+/**
+ * The scopes that a party gets without a person: of those that it asks for, or of all, those that it may have.
+ *
+ * @throws {InvalidScope} if none is left.
+ */
+function cutScopes(asked: unknown, most: readonly string[]): string {
+  const names = typeof asked === 'string' ? asked.split(' ') : most;
+  const granted = most.filter((name) => names.includes(name));
+  if (granted.length > 0) return granted.join(' ');
+  throw new errors.InvalidScope('none of the requested scopes is allowed', typeof asked === 'string' ? asked : '');
+}
+
+/** The longest life of an assertion by which a client authenticates: the front door remembers it that long. */
+const MAX_ASSERTION_SECONDS = 86_400;
+
+/**
+ * Requires of the assertion of a registered client, RFC 7523 §3, what oidc-provider leaves open.
+ *
+ * @throws {InvalidClientAuth}
+ */
+function requireOwnAssertion({ oidc }: KoaContextWithOIDC, { aud, exp }: { aud?: unknown; exp?: unknown }): void {
+  const own = new Set<unknown>([oidc.issuer, oidc.urlFor('token')]);
+  if (![aud].flat().some((audience) => own.has(audience)))
+    throw new errors.InvalidClientAuth('aud is neither the issuer nor the token endpoint');
+  if (Number(exp) > Date.now() / 1000 + MAX_ASSERTION_SECONDS)
+    throw new errors.InvalidClientAuth('exp is more than 24 hours ahead');
 }
 
 /** @throws {InvalidTarget} for several resources. */
@@ -285,7 +337,9 @@ function features({ frontDoor: { clients } }: ProviderParts) {
   return {
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
-    clientCredentials: { enabled: false },
+    clientCredentials: {
+      enabled: [...clients.registered.values()].some(({ grants }) => grants.has('client_credentials')),
+    },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: false },
     registration: {

@@ -111,14 +111,15 @@ export function factsOf(amr: unknown): SignInFacts | undefined {
 
 /** Whether a record of the front door, a session or what came of it, is of a person whose rights ended. */
 export function isRevoked(check: RevocationCheck, issuer: string, record: unknown): boolean {
-  const subject = ownMember(record, 'accountId');
+  const extra = ownMember(record, 'extra');
+  // A token without a person names its subject among its claims.
+  const subject = ownMember(record, 'accountId') ?? ownMember(extra, 'sub');
   if (typeof subject !== 'string') return false;
   const facts = factsOf(ownMember(record, 'amr'));
   const iat = ownMember(record, 'iat');
   const jti = ownMember(record, 'jti');
   // A refreshed token is newer than the sign-in that it rests on.
   const issuedAt = facts?.at ?? (typeof iat === 'number' ? iat : undefined);
-  const extra = ownMember(record, 'extra');
   const claims = { ...(extra as object | undefined), ...facts?.claims, jti };
   return check.revokes({ issuer, subject, issuedAt, claims });
 }

@@ -65,8 +65,8 @@ const limits = {
   AccessToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   RefreshToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   Grant: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
-  /** A token of a client for itself: the demo's server issues them, the front door none. */
-  ClientCredentials: { most: 4_000, mostOfOwner: Infinity, maxLength: 8 * KiB },
+  /** A token without a person: of a client for itself, or of a workload. */
+  ClientCredentials: { most: 16_000, mostOfOwner: 1_000, maxLength: 8 * KiB },
   Person: { most: 40_000, mostOfOwner: 64, maxLength: 64 * KiB },
 } satisfies Readonly<Record<string, RecordLimits>>;
 

@@ -2,7 +2,6 @@ import { Gatherer } from '../core/lib/gatherer.ts';
 import { utf8Text } from '../core/lib/utf8.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Action } from '../core/model/grant.ts';
-import { refusalOf } from '../core/model/reasons.ts';
 
 /** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
 export interface BodyFilter {
@@ -110,9 +109,9 @@ export function subscriptionEnd({ attempt, era, messageId }: Action): string | u
 }
 
 /** The event that answers the request of a stream with a refusal; undefined if the stream answers none. */
-export function refusalEvent({ messageId }: Action, decision: string, { reason }: Denial): string | undefined {
+export function refusalEvent({ messageId }: Action, decision: string, { refusal, reason }: Denial): string | undefined {
   if (messageId === null) return undefined;
-  const { status: code, message } = refusalOf(reason);
+  const { status: code, message } = refusal;
   return messageEvent({ jsonrpc: '2.0', id: messageId, error: { code, message, data: { reason, decision } } });
 }
 

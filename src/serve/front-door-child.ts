@@ -5,22 +5,29 @@ import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../capabilities/revocation/revocation-index.ts';
-import { learn } from '../capabilities/revocation/opened.ts';
+import { followStore, learn } from '../capabilities/revocation/opened.ts';
 import { listenFault, obeyParent } from './start.ts';
 import { stackOf } from '../core/lib/wording.ts';
 
+type LogEvent = Extract<FromFrontDoor, { kind: 'event' }>['event'];
+
+interface Running extends RunningFrontDoor {
+  /** Undefined without `revocation`. */
+  readonly revocations: RevocationIndex | undefined;
+}
+
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
 export async function workAsFrontDoor(): Promise<never> {
-  let running: RunningFrontDoor | undefined;
-  // Until the gateway has told of all revocations, no record counts as good.
-  const revocations = new RevocationIndex();
-  revocations.setReady(false);
+  let running: Running | undefined;
+  /** What the gateway tells of revocations. Until it has told of all, no record counts as good. */
+  const told = new RevocationIndex();
+  told.setReady(false);
   process.on('message', (message: ToFrontDoor) => {
-    if (message.kind === 'revoked' || message.kind === 'revocations-ready') learn(revocations, message);
+    if (message.kind === 'revoked' || message.kind === 'revocations-ready') learn(told, message);
   });
   process.once('disconnect', () => process.exit(0));
   return obeyParent(async (message: ToFrontDoor) => {
-    if (message.kind === 'begin') running = await begin(message.file, message.snapshot, revocations);
+    if (message.kind === 'begin') running = await begin(message.file, message.snapshot, told);
     if (message.kind === 'reload') await reload(running, message.file, message.snapshot);
     if (message.kind === 'stop') {
       await running?.close();
@@ -29,18 +36,20 @@ export async function workAsFrontDoor(): Promise<never> {
   });
 }
 
-async function begin(file: string, snapshot: Snapshot, revocations: RevocationIndex): Promise<RunningFrontDoor> {
+async function begin(file: string, snapshot: Snapshot, told: RevocationIndex): Promise<Running> {
   try {
     const config = await loadSnapshot(file, snapshot);
+    const log = (...event: LogEvent): void => tell({ kind: 'event', event });
+    const revocations = config.revocation && ((await followStore(config, log)) ?? told);
     const running = await startFrontDoor(config, {
-      revocations: config.revocation && revocations,
+      revocations,
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
-      log: (...event) => tell({ kind: 'event', event }),
+      log,
       onBug: (error) => tell({ kind: 'bug', stack: stackOf(error) }),
     });
     tell({ kind: 'listening', url: running.url });
-    return running;
+    return { ...running, revocations };
   } catch (error) {
     return endAfter({ kind: 'failed', why: error instanceof KeysFault ? error.message : listenFault(error) });
   }
@@ -52,11 +61,12 @@ async function endAfter(message: FromFrontDoor): Promise<never> {
   process.exit(1);
 }
 
-async function reload(running: RunningFrontDoor | undefined, file: string, snapshot: Snapshot): Promise<void> {
+async function reload(running: Running | undefined, file: string, snapshot: Snapshot): Promise<void> {
   try {
     const config = await loadSnapshot(file, snapshot);
     // Without the section, the newest one stays: the gateway says that a restart is needed.
     if (config.frontDoor !== undefined) running?.reload(config);
+    if (config.revocation !== undefined) running?.revocations?.keepFor(config.revocation.keepMs);
   } catch (error) {
     // The gateway, which accepted the same files, starts it again. It must not go on with an earlier configuration.
     await endAfter({ kind: 'bug', stack: stackOf(error) });

@@ -90,7 +90,8 @@ export async function startFrontDoorProcess(
       ({ log } = gateway);
       events = joinEvents(metrics.events, gateway.log);
       endTokens = (digests) => gateway.endTokens(digests);
-      ({ kept } = gateway);
+      // The store tells it, where there is one.
+      kept = config.shared === undefined ? gateway.kept : undefined;
       kept?.follow(
         (news) => tell({ kind: 'revoked', news }),
         () => kept && tell(readiness(kept.check)),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RestartKey } from '../core/config/schema.ts';
 import { load, type Loaded } from './config/load.ts';
+import { type Processes, requireShared } from './config/several-processes.ts';
 import { ConfigError, problemsOf } from '../core/config/problems.ts';
 import { watchFiles } from '../core/config/watch.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
@@ -14,11 +15,23 @@ export interface Reloading {
   close(): void;
 }
 
+/** What is reloaded. */
+export interface ReloadParts {
+  /** When the first files were read, in milliseconds since the epoch. */
+  readonly since: number;
+  readonly running: Running;
+  readonly processes: Processes;
+}
+
 /**
  * Follows the files of a configuration. After an edit, the whole configuration is loaded and checked, then replaces the
  * current one. A configuration with a problem changes nothing; the log, the metrics and `/readyz` report it.
  */
-export async function reloadOnEdit(file: string, first: Loaded, since: number, running: Running): Promise<Reloading> {
+export async function reloadOnEdit(
+  file: string,
+  first: Loaded,
+  { since, running, processes }: ReloadParts,
+): Promise<Reloading> {
   const startedWith = fixedIn(first.config);
   let inForce = first.config.hash;
   let underWay: Promise<void> | undefined;
@@ -29,6 +42,7 @@ export async function reloadOnEdit(file: string, first: Loaded, since: number, r
     try {
       const loaded = await load(file);
       await watching.follow(loaded.files, begun);
+      requireShared(loaded, file, processes);
       use(loaded);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

@@ -5,7 +5,6 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
-import { createCredentialSources } from '../capabilities/exchange/credential-source.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
@@ -22,7 +21,6 @@ import { createLockedRoutes, type LockedRoutes } from '../capabilities/lock/lock
 import type { WatchParts } from '../capabilities/lock/watch.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
-import type { ApprovalBook } from '../core/model/approval-book.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,
@@ -30,10 +28,8 @@ import type {
 } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Reason } from '../core/model/reasons.ts';
 import type { Definition } from '../core/model/definitions.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
-import type { Ledger } from '../core/model/ledger.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
@@ -47,10 +43,6 @@ import { RevocationEffects } from '../capabilities/revocation/opened.ts';
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
-  /** Counts calls for rules over time; default: in the memory of this process, by its monotonic clock. */
-  readonly ledger?: Ledger | undefined;
-  /** Keeps approvals; default: in the memory of this process. */
-  readonly approvals?: ApprovalBook | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
   /** Tells the other processes which definitions this one saw; undefined: there are none. */
@@ -86,13 +78,15 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, events, clock, tracer, ledger = createProcessLedger() } = surroundings;
+  const { log, events, clock, tracer } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    ledger,
-    approvals: surroundings.approvals,
+    ledger: createProcessLedger(),
     revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
   });
+  const inProcess = capabilities.map(({ openProcess }) =>
+    openProcess({ clock, events, log: (...event) => log.event(...event), answers: shared.answers }),
+  );
   const open = new StreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
     look: lookAt,
@@ -123,7 +117,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
-    credentialSources: createCredentialSources(events.tokenLookup, clock, shared.answers),
   };
   const revocationEffects =
     surroundings.revocation &&
@@ -134,7 +127,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       drop(tokens) {
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
-        processScope.credentialSources.drop(isMeant);
+        for (const each of inProcess) each.drop?.(isMeant);
       },
     });
   const approvalEvents = new ApprovalEvents(log, events);
@@ -171,14 +164,13 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
+    const served = clientsOf(next);
     return {
-      clients: clientsOf(next),
+      clients: served,
       limiters,
       ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
-      capabilities: capabilities.map(({ open: opened }) =>
-        opened({ publicUrl: next.publicUrl, clock, warn: (...event) => log.event('warn', ...event) }),
-      ),
+      capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
       identityKeys: createRotatingKeys(secret),
@@ -204,7 +196,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return [...open.all()].filter(({ grant }) => grant.principal !== undefined && grant.principal.issuer === issuer);
   }
 
-  function endFor(stream: OpenStream, reason: Reason, why: string): void {
+  function endFor(stream: OpenStream, reason: string, why: string): void {
     log.event('info', 'stream ended', { request_id: stream.call.id, route: stream.route.name, reason });
     stream.end(why);
   }

@@ -17,7 +17,6 @@ import {
 } from '../core/gateway/listen/server.ts';
 import type { Config, Tls } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import { refusals } from '../core/model/reasons.ts';
 import type { TlsObserver } from '../core/model/events.ts';
 import { serve, type Gateway } from '../core/gateway/pipeline.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
@@ -63,7 +62,7 @@ export async function startService(
       trace: undefined,
     };
     const denial = new Denial(reason, detail);
-    const { status } = refusals[reason];
+    const { status } = denial.refusal;
     newest.current.record({
       call,
       route: undefined,

@@ -12,10 +12,8 @@ import {
   singleSource,
 } from '../capabilities/console/process-source.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { ApprovalBook } from '../core/model/approval-book.ts';
 import type { Config, Telemetry } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Ledger } from '../core/model/ledger.ts';
 import type { Tracer } from '../core/model/tracer.ts';
 import { RevocationFileFault } from '../capabilities/revocation/revocation-file.ts';
 import { createJsonLines, type JsonLines } from '../core/telemetry/json-lines.ts';
@@ -41,9 +39,12 @@ export interface Running {
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
   reload(config: Config, snapshot: Snapshot): void;
-  /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
+  /**
+   * Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. Several processes learn of
+   * them from `shared`.
+   */
   endTokens(digests: readonly string[]): void;
-  /** Undefined without `revocation`. */
+  /** Undefined without `revocation`, and with several processes. */
   readonly kept: Revocations | undefined;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
@@ -61,12 +62,6 @@ export interface StartOptions {
   readonly key?: Buffer;
   /** Tells other processes which definitions passed here. */
   readonly share?: Surroundings['share'];
-  /** The process that keeps revocations; default: this one. */
-  readonly revocation?: Surroundings['revocation'];
-  /** Counts calls for rules over time; default: in the memory of this process. */
-  readonly ledger?: Ledger;
-  /** Keeps approvals; default: in the memory of this process. */
-  readonly approvals?: ApprovalBook;
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
   /** Metrics of other processes, for the admin listener. */
@@ -81,7 +76,7 @@ export interface Serving {
   readonly events: Events;
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
-  /** Undefined where another process keeps revocations, and without `revocation`. */
+  /** Undefined without `revocation`. */
   readonly kept: Revocations | undefined;
   /** Undefined without an admin listener: then nothing is recorded. */
   readonly console: ProcessConsole | undefined;
@@ -94,7 +89,7 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { clock = Date.now, key, ledger, approvals, share, openCertificate } = options;
+  const { clock = Date.now, key, share, openCertificate } = options;
   const metrics = createMetrics();
   const recorder = config.admin === undefined ? undefined : new Recorder(clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
@@ -112,14 +107,9 @@ export async function startServing(config: Config, options: StartOptions): Promi
   let kept: Revocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
-    if (config.revocation !== undefined && options.revocation === undefined)
-      kept = await openRevocation(config, log, clock);
-    const revocation = options.revocation ?? kept;
-    service = await startService(
-      config,
-      { log, events, clock, key, ledger, approvals, tracer, share, revocation },
-      openCertificate,
-    );
+    if (config.revocation !== undefined) kept = await openRevocation(config, log, clock);
+    const surroundings = { log, events, clock, key, tracer, share, revocation: kept };
+    service = await startService(config, surroundings, openCertificate);
   } catch (error) {
     await kept?.close();
     await closeOutputs();
@@ -141,8 +131,10 @@ export async function startServing(config: Config, options: StartOptions): Promi
           servers: service.servers(),
           store: service.sharedStore(),
           locks: service.locks.states(),
+          revocation: kept?.state(),
         }),
         service.approvals,
+        kept,
       ),
     async close(graceMs) {
       await service.close(graceMs);
@@ -174,20 +166,19 @@ function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Met
 }
 
 interface AdminParts extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics'> {
-  readonly moreMetrics: StartOptions['moreMetrics'];
-  readonly kept: Revocations | undefined;
+  readonly moreMetrics: readonly StartOptions['moreMetrics'][];
   readonly log: Log;
   readonly clock: Clock;
 }
 
 /** Starts the admin listener, if one is configured. */
-export async function openAdmin({ log, clock, kept, moreMetrics, ...view }: AdminParts): Promise<Admin | undefined> {
+export async function openAdmin({ log, clock, moreMetrics, ...view }: AdminParts): Promise<Admin | undefined> {
   const { admin } = view.inForce.config;
   if (admin === undefined) return undefined;
-  const metrics = withMore(withMore(view.metrics, kept?.metrics), moreMetrics);
+  const metrics = moreMetrics.reduce(withMore, view.metrics);
   // Wrong tokens are logged; the rate limit bounds their number for each address.
   const onWrongToken = (address: string): void => log.event('warn', 'a wrong admin token was presented', { address });
-  return startAdmin(admin, { ...view, metrics, revocations: kept }, { clock, onWrongToken });
+  return startAdmin(admin, { ...view, metrics }, { clock, onWrongToken });
 }
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
@@ -197,9 +188,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
   const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
   try {
-    const { moreMetrics } = options;
+    const moreMetrics = [kept?.metrics.page, options.moreMetrics];
     const source = console && singleSource(console);
-    admin = source && (await openAdmin({ log, clock, kept, moreMetrics, metrics: metrics.page, inForce, source }));
+    admin = source && (await openAdmin({ log, clock, moreMetrics, metrics: metrics.page, inForce, source }));
   } catch (error) {
     await close(0);
     throw error;

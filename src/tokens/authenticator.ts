@@ -14,7 +14,7 @@ import { Denial } from '../core/model/denial.ts';
 import type { ReloadReason } from '../core/model/reasons.ts';
 import type { PresentedToken, RefusedToken } from '../core/model/grant.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
-import type { Route } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/route.ts';
 import type { SharedAnswers, Failures } from '../core/model/shared.ts';
 import { type Authority, CachedVerifier } from './cached-verifier.ts';
 import { notAccepted, notAcceptedOf } from './refusal-detail.ts';
@@ -49,7 +49,7 @@ export interface Authenticators {
     scopeHierarchy: Config['scopeHierarchy'],
     failures: Failures,
     revocation?: RevocationGuard,
-  ): (route: Route, possession: Possession) => Authentication;
+  ): (route: Endpoint, possession: Possession) => Authentication;
   /**
    * Ends a token that the authorization server `name` has revoked: no cache answers for it any more.
    *
@@ -178,7 +178,7 @@ function required(authorities: ReadonlyMap<string, Authority>, name: string): Au
 }
 
 interface AuthenticationParts {
-  readonly route: Route;
+  readonly route: Endpoint;
   readonly trusted: readonly Authority[];
   readonly verified: CachedVerifier;
   readonly possession: Possession;
@@ -233,7 +233,7 @@ interface TokenInUse {
   /** Whether `server` may see it as an opaque token, by its prefix. */
   readonly maySee: boolean;
   readonly server: AuthorizationServer;
-  readonly route: Route;
+  readonly route: Endpoint;
   readonly audiences: ReadonlySet<string>;
   readonly revocation: RevocationGuard | undefined;
 }
@@ -283,13 +283,13 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
 /** Requires `aud` to contain this resource exactly, RFC 9068 §4 and RFC 8707 §2. */
 function requireAudience(
   principal: Principal,
-  { isEndpoint }: Pick<Route, 'isEndpoint'>,
+  { isOwn }: Pick<Endpoint, 'isOwn'>,
   audiences: ReadonlySet<string>,
 ): Principal {
   // Without `aud` only an introspection answer gets here, and only with `audience: optional` or by `audience_claim`.
   const { form, claims, audience: own } = principal;
   // Where the gateway itself answers, it would be any token of an agent: it could approve its own calls.
-  if (form === 'opaque' && claims['aud'] === undefined && own.length === 0 && !isEndpoint) return principal;
+  if (form === 'opaque' && claims['aud'] === undefined && own.length === 0 && !isOwn) return principal;
   if (principal.audience.some((audience) => audiences.has(audience))) return principal;
   throw new Denial('token.audience', notAcceptedOf('aud', principal.audience, audiences));
 }

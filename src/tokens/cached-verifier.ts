@@ -66,7 +66,7 @@ export class CachedVerifier {
   readonly #clock: Clock;
   readonly #verified: ExpiringCache<VerifiedToken>;
   /** A cache of its own, so that made-up tokens evict no valid ones. */
-  readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;
+  readonly #refused: ExpiringCache<Pick<Denial, 'refusal' | 'detail'>>;
   readonly #flight = createSingleFlight<Principal>();
 
   /** @param onRefused Called for each refused token; without issuers if an error left its validity unknown. */
@@ -143,7 +143,7 @@ export class CachedVerifier {
 
   #refusal(key: string): Denial | undefined {
     const cached = this.#refused.get(key);
-    return cached && new Denial(cached.reason, cached.detail);
+    return cached && new Denial(cached.refusal, cached.detail);
   }
 
   /** While this call waited, another one may have filled the cache. */
@@ -211,9 +211,9 @@ export class CachedVerifier {
       return principal;
     } catch (error) {
       if (isTokenDenial(error)) {
-        const { reason, detail } = error;
+        const { refusal, detail } = error;
         const reuseMs = Math.min(shortestReuse(trusted), LONGEST_REFUSAL_MS);
-        this.#refused.set(key, { reason, detail }, this.#clock() + reuseMs);
+        this.#refused.set(key, { refusal, detail }, this.#clock() + reuseMs);
       }
       throw error;
     }

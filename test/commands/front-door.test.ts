@@ -45,7 +45,7 @@ async function issuerOf(url: string): Promise<unknown> {
 test('serve starts it, restarts it, reloads it and ends it', async () => {
   const { yaml, issuer } = await yamlWith();
   const folder = await folderWith({ yaml });
-  const gateway = sallyport(['serve', '--workers', '2'], folder);
+  const gateway = sallyport(['serve'], folder);
   const [, adminUrl = ''] = await gateway.says(/"msg":"listening".*"admin":"(http:[^"]+)"/);
   await gateway.says(/"msg":"front door listening"/);
   await gateway.says(/the front door keeps its state in memory: a restart signs all people out/);

@@ -63,7 +63,7 @@ test('docs/front-door.md has blocks that load, each within the first one', async
   }));
   const policies = named.filter(({ name }) => name.startsWith('policies/'));
   const [first, ...rest] = named.filter((block) => !policies.includes(block) && block.name !== 'in the pod');
-  expect([policies.length, rest.length]).toEqual([2, 3]);
+  expect([policies.length, rest.length]).toEqual([2, 4]);
   const files = Object.fromEntries(policies.map(({ name, text }) => [name, text]));
   const whole = parse(first?.text ?? '') as Record<string, Record<string, unknown>>;
   for (const { text } of [{ text: '' }, ...rest]) {

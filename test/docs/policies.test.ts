@@ -7,7 +7,7 @@ import { attemptOf, callerOf, fulfils } from '../../src/analysis/review/describe
 import type { PolicyTest } from '../../src/serve/config/policy-tests.ts';
 import { violations } from '../../src/core/config/schema.ts';
 import { slowPart } from '../../src/core/policy/patterns/slow-pattern.ts';
-import { refusals } from '../../src/core/model/reasons.ts';
+import { refusals } from '../../src/capabilities/all.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { policyReasons } from '../../src/core/model/reasons.ts';
 import { compilePolicy } from '../../src/core/policy/compile.ts';

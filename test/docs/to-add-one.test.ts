@@ -14,7 +14,7 @@ import { examinations } from '../../src/commands/doctor/doctor.ts';
 import { warnings } from '../../src/serve/config/warnings.ts';
 import { members } from '../../src/core/model/decision.ts';
 import { standardServer } from '../../src/core/model/quirks/providers.ts';
-import { refusals } from '../../src/core/model/reasons.ts';
+import { refusals } from '../../src/capabilities/all.ts';
 import { knownRequests, revisions } from '../../src/core/model/mcp.ts';
 import { createMetrics } from '../../src/core/telemetry/metrics.ts';
 import { filesIn, type SourceFile } from '../architecture/source-files.ts';

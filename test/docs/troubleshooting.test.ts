@@ -1,6 +1,6 @@
 import { glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { refusals } from '../../src/core/model/reasons.ts';
+import { refusals } from '../../src/capabilities/all.ts';
 import { sectionsOf } from './page.ts';
 
 const sections = await sectionsOf('troubleshooting.md');
@@ -49,12 +49,12 @@ test('what is quoted of the gateway is what it says', async () => {
   expect(codes).toHaveLength(9);
   for (const [, code, ...reasons] of codes) {
     for (const reason of reasons.filter(Boolean)) {
-      expect(refusals[reason as keyof typeof refusals]).toMatchObject({ status: 400, code: Number(code) });
+      expect(refusals[reason]).toMatchObject({ status: 400, code: Number(code) });
     }
   }
   for (const [, status, reasons = ''] of page.matchAll(/^\| (50\d) +\| ([^|]+)\|/gm)) {
     for (const [, reason = ''] of reasons.matchAll(/`([^`]+)`/g)) {
-      expect(refusals[reason as keyof typeof refusals].status).toBe(Number(status));
+      expect(refusals[reason]?.status).toBe(Number(status));
     }
   }
 });

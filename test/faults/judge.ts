@@ -1,4 +1,4 @@
-import { refusals, type Reason } from '../../src/core/model/reasons.ts';
+import { refusals } from '../../src/capabilities/all.ts';
 import type { Bed } from './bed.ts';
 import type { Kind } from './kinds.ts';
 import type { Seen } from './seen.ts';
@@ -6,7 +6,7 @@ import type { Seen } from './seen.ts';
 /** What a fault excuses, besides {@link slowness}. */
 export interface Excuses {
   /** Refusals with these reasons in the log. */
-  readonly reasons: readonly Reason[];
+  readonly reasons: readonly string[];
   /** Answers that end early, and visibly so. */
   readonly truncated?: boolean;
   /** Connections that end without an answer. */
@@ -19,7 +19,7 @@ export interface Excuses {
 export const calm: Excuses = { reasons: [] };
 
 /** What a machine with too much to do may bring about at any time: the timeouts are short. */
-const slowness: ReadonlySet<Reason> = new Set([
+const slowness: ReadonlySet<string> = new Set([
   'authorization_server.unavailable',
   'shared_store.unavailable',
   'upstream.timeout',
@@ -33,7 +33,7 @@ export interface Ended {
 }
 
 /** Reasons for which a call is refused before the gateway knows whether it is permitted. */
-const undecided: ReadonlySet<Reason> = new Set([
+const undecided: ReadonlySet<string> = new Set([
   'authorization_server.unavailable',
   'shared_store.unavailable',
   'body.incomplete',
@@ -43,7 +43,7 @@ const undecided: ReadonlySet<Reason> = new Set([
 
 /** What is wrong with these calls, each in words; the upstream is asked too. */
 export async function complaints(bed: Bed, ended: readonly Ended[]): Promise<readonly string[]> {
-  const reasons = new Map((await bed.gateway.lines()).map(({ request_id: id, reason }) => [id, reason as Reason]));
+  const reasons = new Map((await bed.gateway.lines()).map(({ request_id: id, reason }) => [id, reason as string]));
   const forwarded = new Map<unknown, number>();
   for (const { headers } of bed.upstream.seen) {
     forwarded.set(headers['x-call'], (forwarded.get(headers['x-call']) ?? 0) + 1);
@@ -59,7 +59,7 @@ export async function complaints(bed: Bed, ended: readonly Ended[]): Promise<rea
   });
 }
 
-function answerComplaint(kind: Kind, seen: Seen, excuses: Excuses, reason: Reason | undefined): string | undefined {
+function answerComplaint(kind: Kind, seen: Seen, excuses: Excuses, reason: string | undefined): string | undefined {
   const { status, whole, body, hung } = seen;
   if (hung) return excuses.held === true ? undefined : `no end, after ${status ?? 'no answer'}`;
   if (status === undefined) return excuses.unanswered === true ? undefined : 'no answer';
@@ -71,7 +71,7 @@ function answerComplaint(kind: Kind, seen: Seen, excuses: Excuses, reason: Reaso
     return expected.startsWith(body) ? undefined : `another beginning: ${body.slice(0, 80)}`;
   }
   if (reason === undefined) return `${status}, and the log does not say why`;
-  if (refusals[reason].status !== status) return `${status}, and ${reason} in the log`;
+  if (refusals[reason]?.status !== status) return `${status}, and ${reason} in the log`;
   if (!excuses.reasons.includes(reason) && !slowness.has(reason)) return `${status}: ${reason}`;
   return kind.permitted || undecided.has(reason) ? undefined : `${status}: it had been allowed (${reason})`;
 }

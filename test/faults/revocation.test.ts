@@ -50,12 +50,12 @@ routes:
 
 const ask = async (url: string, token: string, path = '/api'): Promise<number> =>
   (await fetch(url + path, { headers: { authorization: `Bearer ${token}`, connection: 'close' } })).status;
-const listening = /"msg":"listening","url":"(http:[^"]+)"/;
+const listening = /"msg":"listening","url":"(http:[^"]+)","admin":"(http:[^"]+)"/;
 
 async function serve(folder: string, args: readonly string[] = []) {
   const gateway = sallyport(['serve', ...args], folder);
-  const [, url = ''] = await gateway.says(listening);
-  return { gateway, url };
+  const [, url = '', adminUrl = ''] = await gateway.says(listening);
+  return { gateway, url, adminUrl };
 }
 
 const people = ['alice', 'dora', 'emil'];
@@ -112,7 +112,7 @@ describe('revocation.file', () => {
     const { yaml, revoke, token } = await parts('file: revocations.jsonl');
     const folder = await folderWith({ yaml, files: {} });
     const alice = await token('alice');
-    const first = await serve(folder, ['--workers', '2']);
+    const first = await serve(folder);
     expect(await revoke(first.url, 'alice')).toBe(202);
     const second = sallyport(['serve'], folder);
     expect(await second.ended).toBe(1);
@@ -122,46 +122,74 @@ describe('revocation.file', () => {
   });
 });
 
-test('R-321: all workers refuse a revoked token, end its streams, and a new worker knows it too', async () => {
-  const { yaml, revoke, token } = await parts();
-  const folder = await folderWith({ yaml, files: {} });
-  const { gateway, url } = await serve(folder, ['--workers', '2']);
-  const alice = await token('alice');
-  const streamsOf = async (person: string): Promise<readonly { readonly over: Promise<string> }[]> => {
-    const headers = { authorization: `Bearer ${await token(person)}`, connection: 'close' };
-    return Promise.all(
-      Array.from({ length: 6 }, async () => {
-        const over = (await fetch(`${url}/api/stream`, { headers })).text();
-        // Streams that are not revoked break when the gateway stops.
-        over.catch(() => {});
-        return { over };
-      }),
+/** The keys of a store that processes share. */
+const shared = (url: string, onFailure = 'closed'): string =>
+  `shared: ${url}\nsession_key: k3y-of-at-least-thirty-two-characters\non_store_failure: ${onFailure}`;
+
+test.skipIf(!hasRedis)(
+  'R-321: all workers refuse a revoked token, end its streams, and a new one knows it too',
+  async () => {
+    const redis = await forThisTest(startRedis());
+    const { yaml, issuer, revoke, token } = await parts('', shared(redis.url));
+    const operator = `admin: { listen: '127.0.0.1:0', token: the-token-of-an-operator }`;
+    const folder = await folderWith({ yaml: yaml.replace('admin: 127.0.0.1:0', operator), files: {} });
+    const { gateway, url, adminUrl } = await serve(folder, ['--workers', '2']);
+    const alice = await token('alice');
+    const streamsOf = async (person: string): Promise<readonly { readonly over: Promise<string> }[]> => {
+      const headers = { authorization: `Bearer ${await token(person)}`, connection: 'close' };
+      return Promise.all(
+        Array.from({ length: 6 }, async () => {
+          const over = (await fetch(`${url}/api/stream`, { headers })).text();
+          // Streams that are not revoked break when the gateway stops.
+          over.catch(() => {});
+          return { over };
+        }),
+      );
+    };
+    const open = Object.fromEntries(
+      await Promise.all(people.map(async (person) => [person, await streamsOf(person)] as const)),
     );
-  };
-  const open = Object.fromEntries(
-    await Promise.all(people.map(async (person) => [person, await streamsOf(person)] as const)),
-  );
-  const endMs = await shortest(url, async (person) => {
-    expect(await revoke(url, person)).toBe(202);
-    await Promise.all(open[person]?.map(({ over }) => over) ?? []);
-  });
-  expect(endMs).toBeLessThan(1_000);
-  const everywhere = async (): Promise<Set<number>> =>
-    new Set(await Promise.all(Array.from({ length: 8 }, () => ask(url, alice))));
-  expect(await everywhere()).toEqual(new Set([401]));
-  const [victim = 0] = await pids(gateway);
-  process.kill(victim, 'SIGKILL');
-  await gateway.says(/a worker ended and is replaced/);
-  await expect.poll(() => pids(gateway)).toHaveLength(2);
-  expect(await everywhere()).toEqual(new Set([401]));
-  gateway.signal('SIGTERM');
-  await gateway.ended;
-});
+    const endMs = await shortest(url, async (person) => {
+      expect(await revoke(url, person)).toBe(202);
+      await Promise.all(open[person]?.map(({ over }) => over) ?? []);
+    });
+    expect(endMs).toBeLessThan(1_000);
+    const everywhere = async (): Promise<Set<number>> =>
+      new Set(await Promise.all(Array.from({ length: 8 }, () => ask(url, alice))));
+    expect(await everywhere()).toEqual(new Set([401]));
+    const [victim = 0] = await pids(gateway);
+    process.kill(victim, 'SIGKILL');
+    await gateway.says(/a worker ended and is replaced/);
+    await expect.poll(() => pids(gateway)).toHaveLength(2);
+    expect(await everywhere()).toEqual(new Set([401]));
+    // The first process keeps nothing of it: it asks a worker.
+    const headers = { authorization: 'Bearer the-token-of-an-operator', connection: 'close' };
+    const admin = async (path: string): Promise<string> => (await fetch(adminUrl + path, { headers })).text();
+    const listed = (await admin('/revocations')).trim().split('\n');
+    expect(listed.map((line) => (JSON.parse(line) as { subject: string }).subject)).toContain('alice');
+    const fred = await token('fred');
+    const body = JSON.stringify({ subject: 'fred', issuer: issuer.url });
+    const answer = await fetch(`${adminUrl}/revocations`, { method: 'POST', headers, body });
+    expect(await answer.json()).toMatchObject({ status: 'revoked' });
+    const ofFred = async (): Promise<Set<number>> =>
+      new Set(await Promise.all(Array.from({ length: 4 }, () => ask(url, fred))));
+    await expect.poll(ofFred).toEqual(new Set([401]));
+    // A worker that begins gives no metrics yet.
+    const metrics = (): Promise<string> => admin('/metrics').catch(String);
+    await expect.poll(metrics, { timeout: 60_000 }).toMatch(/^sallyport_revocations_kept /m);
+    const page = await metrics();
+    expect(page).toMatch(new RegExp(`^sallyport_revocations_kept ${listed.length + 1}$`, 'm'));
+    expect(page).toMatch(/^sallyport_revocation_source_up\{source="okta"\} 1$/m);
+    expect(page.match(/^# TYPE sallyport_revocations_total /gm)).toHaveLength(1);
+    expect(JSON.parse(await admin('/console.json'))).toMatchObject({
+      revocation: { kept: listed.length + 1, sources: [{ name: 'okta', up: true }] },
+    });
+    gateway.signal('SIGTERM');
+    await gateway.ended;
+  },
+);
 
 describe.skipIf(!hasRedis)('shared', () => {
-  const shared = (url: string, onFailure = 'closed'): string =>
-    `shared: ${url}\nsession_key: k3y-of-at-least-thirty-two-characters\non_store_failure: ${onFailure}`;
-
   test('each replica knows of a revocation within a second, also one that was away, or that starts later', async () => {
     const redis = await forThisTest(startRedis());
     const { yaml, revoke, token } = await parts('', shared(redis.url));

@@ -66,6 +66,7 @@ const features = {
   approvals:
     /^src\/capabilities\/approvals\/(?:api|approvals|bound-call|notifier|stored-approvals|memory-approvals)\.ts/,
   'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
+  exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   // prom-client uses its API.
@@ -105,8 +106,11 @@ ${more}
       return urls.filter((each) => each.startsWith(root.href)).map((each) => each.slice(root.href.length));
     });
   }
-  const route = (own = ''): string =>
-    `routes: [{ name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }]`;
+  const route = (own = ''): string => `routes:
+  - { name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }
+`;
+  const exchanging = 'token: exchange, exchange: { client_id: gateway, client_secret: secret }';
+  const api = `  - { name: api, path: /api, audience: api, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
 
   test('loads no code of features that are off', { timeout: 120_000 }, async () => {
     const loaded = await loads(route(), '{}');
@@ -124,7 +128,7 @@ approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }
 revocation: { keep: 1d }
 `;
-      const loaded = await loads(on + route(', decision_point: acme'), '{ approval: { by: {}, self: true } }');
+      const loaded = await loads(on + route(', decision_point: acme') + api, '{ approval: { by: {}, self: true } }');
       for (const pattern of Object.values(features))
         expect(loaded.filter((each) => pattern.test(each))).not.toEqual([]);
       expect(collector.spans.map(({ name }) => name)).toContain('POST /mcp');

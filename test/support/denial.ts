@@ -1,5 +1,4 @@
 import { Denial } from '../../src/core/model/denial.ts';
-import type { Reason } from '../../src/core/model/reasons.ts';
 
 /** What an attempt returns, or the Denial that it throws. */
 export function orDenial<Result>(attempt: () => Result): Result | Denial {
@@ -11,13 +10,13 @@ export function orDenial<Result>(attempt: () => Result): Result | Denial {
 }
 
 /** What an attempt returns, or the reason of the Denial that it throws. */
-export function orReason<Result>(attempt: () => Result): Result | Reason {
+export function orReason<Result>(attempt: () => Result): Result | string {
   const result = orDenial(attempt);
   return result instanceof Denial ? result.reason : result;
 }
 
 /** What a promise brings, or the reason of the Denial that it is rejected with. */
-export function outcomeOf<Result>(promise: Promise<Result>): Promise<Result | Reason> {
+export function outcomeOf<Result>(promise: Promise<Result>): Promise<Result | string> {
   return promise.catch((error: unknown) => denialOf(error).reason);
 }
 

@@ -69,7 +69,11 @@ export async function startEditedGateway(
   };
   const since = Date.now();
   const { gateway, folder, file, loaded, running } = await startFromFiles({ yaml, policies, clock, onLine });
-  const reloading = await reloadOnEdit(file, loaded, since, running);
+  const reloading = await reloadOnEdit(file, loaded, {
+    since,
+    running,
+    processes: { workers: 1, withoutFrontDoor: false },
+  });
   const after = async (act: () => unknown): Promise<Line> => {
     const { promise, resolve } = Promise.withResolvers<Line>();
     waiting.add(resolve);

@@ -1,3 +1,4 @@
+import { upstreamToken } from '../../src/capabilities/exchange/settings.ts';
 import type { ClientCredentials } from '../../src/core/model/authorization-server.ts';
 import type { Config } from '../../src/core/model/config.ts';
 
@@ -71,8 +72,9 @@ export function keepConfig({
   for (const { credentials } of frontDoor?.providers.values() ?? []) {
     if (credentials.clientAuth !== 'none') keepClient(credentials);
   }
-  for (const { upstream } of routes) {
-    if (upstream.token.kind === 'exchange') keepClient(upstream.token.exchange.credentials);
+  for (const route of routes) {
+    const token = upstreamToken.of(route);
+    if (token?.kind === 'exchange') keepClient(token.exchange.credentials);
   }
 }
 

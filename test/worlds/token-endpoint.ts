@@ -1,9 +1,10 @@
 import { createServerClient } from '../../src/tokens/servers/client.ts';
-import { createCredentialSources, type CredentialSource } from '../../src/capabilities/exchange/credential-source.ts';
+import { createCredentialSources } from '../../src/capabilities/exchange/credential-source.ts';
+import type { TokenExchange, UpstreamToken } from '../../src/capabilities/exchange/settings.ts';
+import type { CredentialSource } from '../../src/core/model/gate.ts';
 import type { Grant, PresentedToken } from '../../src/core/model/grant.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import type { Plan } from '../../src/core/model/policy.ts';
-import type { Route, TokenExchange, UpstreamToken } from '../../src/core/model/route.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { serverOf } from '../support/server.ts';
@@ -80,7 +81,7 @@ export class TokenEndpointWorld {
   }
 
   create(token: UpstreamToken, { sourceOf = this.#sourceOf, client = this.client } = {}): CredentialSource {
-    return sourceOf({ upstream: { token } } as Route, {
+    return sourceOf(token, {
       clients: new Map([['main', client]]),
       revalidate: async (presented) => {
         this.revalidated.push(presented.value);
@@ -120,5 +121,5 @@ export async function credentialOf(
   principal: Partial<Principal> = {},
   plan?: Plan,
 ): Promise<unknown> {
-  return exchange.credential(grantFor(principal, plan), bearer(token));
+  return exchange.obtain(grantFor(principal, plan), bearer(token));
 }

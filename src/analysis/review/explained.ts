@@ -1,5 +1,5 @@
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import { refusals } from '../../core/model/reasons.ts';
+import type { Refusal } from '../../core/model/refusal.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
 import type { EarlierCall } from '../../core/model/history.ts';
@@ -122,8 +122,14 @@ function unknownIn(conditions: readonly Explanation[], knowsEarlier: boolean): E
 /**
  * The decision of a record as it was made. If a policy decided, each condition of the current policy is evaluated with
  * the recorded values.
+ *
+ * @param refusals By their reasons; a record that was read from a log does not have the answer.
  */
-export function explainRecord(config: InForce, record: DecisionRecord): Explained {
+export function explainRecord(
+  config: InForce,
+  record: DecisionRecord,
+  refusals: Readonly<Record<string, Refusal>> = {},
+): Explained {
   const { allow, shadow, reason, detail, rule, neededScope, policy } = record;
   const route = config.routes.find(({ name }) => name === record.route);
   return {
@@ -139,7 +145,7 @@ export function explainRecord(config: InForce, record: DecisionRecord): Explaine
     neededScope: neededScope?.split(' ') ?? [],
     ...(isPolicyDecision(record)
       ? underCurrentPolicy(record, route, config)
-      : { notes: otherStageNotes(record, route), conditions: [] }),
+      : { notes: otherStageNotes(record, route, refusals), conditions: [] }),
   };
 }
 
@@ -148,9 +154,13 @@ function decidedBy(record: DecisionRecord): string {
   return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
 }
 
-function otherStageNotes({ allow, reason = '' }: DecisionRecord, route: Route | undefined): readonly string[] {
+function otherStageNotes(
+  { allow, reason = '', answer: recorded }: DecisionRecord,
+  route: Route | undefined,
+  refusals: Readonly<Record<string, Refusal>>,
+): readonly string[] {
   if (allow) return ['the route is public, or has no policy'];
-  const status = Object.hasOwn(refusals, reason) ? refusals[reason as keyof typeof refusals].status : undefined;
+  const status = recorded?.status ?? (Object.hasOwn(refusals, reason) ? refusals[reason]?.status : undefined);
   const answer = status === undefined ? '' : `the client got ${status}; `;
   const explained = `${answer}docs/reasons.md explains ${reason} and its remedy`;
   return reason.startsWith('token.') && route !== undefined ? [explained, ...tokenNotes(route)] : [explained];

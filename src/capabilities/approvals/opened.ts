@@ -19,11 +19,11 @@ import type { WaitingApprovals } from '../console/messages.ts';
 import type { OperatorAnswer, OperatorApprovals } from '../console/process-source.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Gate } from '../../core/model/gate.ts';
-import type { Route } from '../../core/model/route.ts';
+import type { Endpoint, Route } from '../../core/model/route.ts';
+import type { OwnEndpoint } from '../capability.ts';
 import type { Approvals } from './approvals.ts';
 import type { Notifier } from './notifier.ts';
 import type { Log } from '../../core/telemetry/log.ts';
-import type { Stages } from '../../core/gateway/pipeline.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
 /** The approvals of a configuration. Their code is loaded at the first use. */
@@ -64,47 +64,37 @@ interface ApiParts {
   readonly frontDoor: Config['frontDoor'];
 }
 
-/** Creates the stages of the API from those of its route: the gateway itself answers. */
-export function createApprovalStages<Served extends Stages & { readonly forwardAuthStages: Stages }>(
-  stages: Served,
+/** The API for approvers, which the gateway itself answers. */
+export function createApprovalEndpoint(
+  endpoint: Endpoint,
   { approvals, crossOrigin, frontDoor }: ApiParts,
-): Served {
-  const { route } = stages;
+): OwnEndpoint {
   const room = createQuota(1024 * 1024);
-  const hasPage = route.authorizationServers.some(({ name }) => name === FRONT_DOOR);
-
-  /** Leads a person who follows the link to the page of the front door, or says how the call is decided without one. */
-  function leadsPerson(call: Call): boolean {
-    const isPage = call.request.headers.accept?.includes('text/html') === true;
-    if (call.fields.authorization !== undefined || !isPage || call.method !== 'GET') return false;
-    const id = call.path.slice(route.path.length + 1);
-    if (!/^[\w-]{0,64}$/.test(id)) return false;
-    if (!hasPage || frontDoor === undefined) {
-      void explainTo(call, id).catch(() => call.response.destroy());
-      return true;
-    }
-    if (id === '') return false;
-    answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
-    return true;
-  }
-
+  const hasPage = endpoint.authorizationServers.some(({ name }) => name === FRONT_DOOR);
   return {
-    ...stages,
-    preflight: (call) => stages.preflight(call) || leadsPerson(call),
-    async forward({ call, grant: { principal } }) {
+    endpoint,
+    /** Leads a person to the page of the front door, or says how the call is decided without one. */
+    receive(call) {
+      const isPage = call.request.headers.accept?.includes('text/html') === true;
+      if (call.fields.authorization !== undefined || !isPage || call.method !== 'GET') return false;
+      const id = call.path.slice(endpoint.path.length + 1);
+      if (!/^[\w-]{0,64}$/.test(id)) return false;
+      if (!hasPage || frontDoor === undefined) {
+        void explainTo(call, id).catch(() => call.response.destroy());
+        return true;
+      }
+      if (id === '') return false;
+      answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
+      return true;
+    },
+    async answer({ call, grant: { principal } }) {
       const { answerApi, MAX_DECISION_BYTES } = await import('./api.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
-      const found = await answerApi(await approvals(), route.path, { call, person: principal, body: String(body) });
+      const found = await answerApi(await approvals(), endpoint.path, { call, person: principal, body: String(body) });
       const type = found.status === 200 ? 'application/json' : 'application/problem+json';
       const headers = { ...crossOrigin.headers(call), 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));
-    },
-    forwardAuthStages: {
-      ...stages.forwardAuthStages,
-      allow() {
-        throw new Denial('route.unknown', 'no proxy asks about the API for approvers');
-      },
     },
   };
 }

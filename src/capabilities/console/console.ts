@@ -9,7 +9,6 @@ import { ratePoints, SLOT_MS } from '../../core/telemetry/rates.ts';
 import { AdminRefusal } from '../../serve/admin/access.ts';
 import { DraftProcess } from './draft-process.ts';
 import { detailOf } from './detail.ts';
-import type { OperatorRevocations } from '../../core/model/revocation.ts';
 import {
   type AnswerAt,
   type Batch,
@@ -46,8 +45,6 @@ export interface ConsoleParts {
   readonly source: ConsoleSource;
   /** How many processes serve. */
   readonly workers: () => number;
-  /** Undefined without `revocation`. */
-  readonly revocations?: Pick<OperatorRevocations, 'state'> | undefined;
 }
 
 /** The requests of the console, by path. */
@@ -64,11 +61,11 @@ type Answers = {
 };
 
 /** Creates the answers to them. */
-export function consoleRequests({ inForce, source, workers, revocations }: ConsoleParts): ConsoleRequests {
+export function consoleRequests({ inForce, source, workers }: ConsoleParts): ConsoleRequests {
   const feed = new Feed(source.watch);
   const policies = new Policies(inForce, source);
   const answers: Answers = {
-    status: async () => statusOf(inForce, await source.ask('state', undefined), workers(), revocations?.state()),
+    status: async () => statusOf(inForce, await source.ask('state', undefined), workers()),
     policies: () => policies.list(),
     past: (query) => source.ask('past', filterIn(query)),
     async decision(query) {

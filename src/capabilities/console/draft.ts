@@ -6,6 +6,7 @@ import type { Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { outcomeKind } from '../../core/model/outcome.ts';
+import { isPolicyReason, refusalOf } from '../../core/model/reasons.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import { requestFlaw } from '../../core/policy/requests.ts';
@@ -131,7 +132,8 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
     question.history.trim() === '' ? undefined : history,
   );
   const { allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions } = explained;
-  const kind = outcomeKind(allow, reason);
+  const refusal = reason !== undefined && isPolicyReason(reason) ? refusalOf(reason) : undefined;
+  const kind = outcomeKind({ allow, refusal, shadow: shadow || undefined });
   const remedies = kind === 'allowed' ? [] : remediesIn(conditions);
   return { kind, allow, unknown, shadow, reason, detail, rule, neededScope, notes, conditions, remedies };
 }

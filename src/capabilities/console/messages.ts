@@ -73,6 +73,8 @@ export interface ProcessState {
   readonly openStreams: number;
   /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
   readonly certificateExpires?: number | undefined;
+  /** Undefined without `revocation`. */
+  readonly revocation?: RevocationState | undefined;
 }
 
 /** The configuration in force, and the state of what it depends on. */
@@ -84,8 +86,6 @@ export interface Status extends ProcessState {
   /** Why the newest files are not in force; empty if they are. */
   readonly problems: readonly string[];
   readonly routes: readonly RouteView[];
-  /** Undefined without `revocation`. */
-  readonly revocation?: RevocationState | undefined;
   /** Whether `approvals` are configured. */
   readonly hasApprovals: boolean;
   /** How many processes serve. */
@@ -233,7 +233,7 @@ export interface DraftReplay {
 }
 
 /** An address of the admin listener, with the type of its answer in JSON. */
-export interface Endpoint<Answer> {
+export interface AdminEndpoint<Answer> {
   readonly path: string;
   /** Never there: it only carries the type. */
   readonly answer?: Answer;
@@ -253,9 +253,9 @@ export const endpoints = {
 
 /** The answer at an endpoint. */
 export type AnswerAt<Name extends keyof typeof endpoints> =
-  (typeof endpoints)[Name] extends Endpoint<infer Answer> ? Answer : never;
+  (typeof endpoints)[Name] extends AdminEndpoint<infer Answer> ? Answer : never;
 
-function at<Answer>(path: string): Endpoint<Answer> {
+function at<Answer>(path: string): AdminEndpoint<Answer> {
   return { path };
 }
 

@@ -1,7 +1,6 @@
 import type { ApprovalDecision } from '../../core/model/approval-book.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../core/model/decision.ts';
-import { outcomeKind } from '../../core/model/outcome.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../core/telemetry/rates.ts';
 import type { Recorder } from '../../core/telemetry/events.ts';
@@ -17,7 +16,7 @@ import {
   type WaitingApprovals,
 } from './messages.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { RevocationState } from '../../core/model/revocation.ts';
+import type { OperatorRevocations, RevocationState, RevokeCommand, SourceState } from '../../core/model/revocation.ts';
 
 const MAX_ROWS = 500;
 const MAX_BATCH = 100;
@@ -25,9 +24,11 @@ const BATCH_MS = 200;
 
 interface Answering {
   readonly recorder: Recorder;
-  readonly state: () => Pick<ProcessState, 'servers' | 'store' | 'locks'>;
+  readonly state: () => Pick<ProcessState, 'servers' | 'store' | 'locks' | 'revocation'>;
   /** Undefined without `approvals`. */
   readonly approvals: () => OperatorApprovals | undefined;
+  /** Undefined without `revocation`. */
+  readonly revocations: OperatorRevocations | undefined;
 }
 
 /** An answer to the operator. `body`: JSON text, in which numbers keep their digits; or why the status is not 200. */
@@ -45,12 +46,27 @@ export interface OperatorApprovals {
   decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
 }
 
+/** A part of the list of revocations, a JSON line each. */
+interface RevocationList extends OperatorAnswer {
+  /** Where the next part begins; undefined: this is the last one. */
+  readonly next?: number | undefined;
+}
+
+/** How long one process has to revoke: longer than the store may take. */
+const REVOKE_MS = 5_000;
+const noRevocation: OperatorAnswer = {
+  status: 404,
+  body: 'The gateway has no `revocation`: add `revocation: {}` to gateway.yaml, and restart it.',
+};
+
 const noApprovals: OperatorAnswer = { status: 404, body: 'The gateway has no `approvals` in its configuration.' };
+
+const noAnswer: OperatorAnswer = { status: 503, body: 'No process answers.' };
 
 /** All processes have one book: the process that did something answers for all. */
 function ofOneBook(answers: readonly OperatorAnswer[]): OperatorAnswer {
   const [best] = answers.toSorted((one, other) => one.status - other.status);
-  return best ?? { status: 503, body: 'No process answers.' };
+  return best ?? noAnswer;
 }
 
 /** A question of the console: the answer of one process, and how the answers of several become one. */
@@ -58,6 +74,8 @@ interface QuestionRow<Argument, Answer> {
   /** It takes one argument, so that a message between processes has it. */
   readonly answer: (process: Answering, argument: Argument) => Answer | Promise<Answer>;
   readonly join: (answers: readonly Answer[]) => Answer;
+  /** One process is asked, for all know the same, and has so long to answer; default: each is asked. */
+  readonly oneWithinMs?: number;
 }
 
 const questions = {
@@ -73,12 +91,13 @@ const questions = {
       locks: states[0]?.locks ?? [],
       openStreams: sum(states.map(({ openStreams }) => openStreams)),
       certificateExpires: states[0]?.certificateExpires,
+      revocation: joinedRevocation(states.flatMap(({ revocation }) => revocation ?? [])),
     }),
   }),
   past: question({
     answer({ recorder }, filter: Filter): Past {
       const isWanted = (common: CommonMembers, path?: string): boolean =>
-        selects(filter, { ...common, ...derivedOf({ ...common, path }) });
+        selects(filter, { ...common, called: calledIn({ ...common, path }) });
       const { decisions, ...counts } = recorder.decisions.select(isWanted, MAX_ROWS);
       return { rows: decisions.map(rowOf), ...counts };
     },
@@ -119,6 +138,26 @@ const questions = {
     ): Promise<OperatorAnswer> => (await approvals()?.decide(id, decision)) ?? noApprovals,
     join: ofOneBook,
   }),
+  revocations: question({
+    oneWithinMs: REVOKE_MS,
+    answer({ revocations }, from: number): RevocationList {
+      if (revocations === undefined) return noRevocation;
+      const { lines, next } = revocations.page(from);
+      return { status: 200, body: lines, next };
+    },
+    join: ([list]) => list ?? noAnswer,
+  }),
+  revoke: question({
+    oneWithinMs: REVOKE_MS,
+    async answer({ revocations }, command: RevokeCommand): Promise<OperatorAnswer> {
+      if (revocations === undefined) return noRevocation;
+      const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
+      const problem = await revocations.revoke(command);
+      if (problem !== undefined) return { status: 422, body: `Not revoked: ${problem}.` };
+      return { status: 200, body: JSON.stringify({ status: 'revoked', until }) };
+    },
+    join: ([answer]) => answer ?? noAnswer,
+  }),
   /** The kept decisions of a policy, those that are alike once. */
   distinct: question({
     answer: ({ recorder }, policy: string): readonly CountedDecision[] =>
@@ -157,17 +196,23 @@ export interface ProcessConsole {
   readonly watch: Watch;
 }
 
+/** How long the only process that is asked has for its answer; undefined: each process is asked. */
+export function patienceWithOne(name: ConsoleQuestion): number | undefined {
+  return questions[name].oneWithinMs;
+}
+
 /** Creates the answers of the process that `recorder` records. */
 export function createProcessConsole(
   recorder: Recorder,
   state: Answering['state'],
   approvals: Answering['approvals'] = () => undefined,
+  revocations?: OperatorRevocations,
 ): ProcessConsole {
   return {
     answer<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
       // The compiler does not know that the row of a name takes the argument of that name.
       const { answer } = questions[name] as unknown as QuestionRow<ArgumentOf<Name>, AnswerOf<Name>>;
-      return answer({ recorder, state, approvals }, argument);
+      return answer({ recorder, state, approvals, revocations }, argument);
     },
     watch: (onBatch) => watchDecisions(recorder, onBatch),
   };
@@ -215,15 +260,37 @@ function batchOf(decisions: readonly DecisionRecord[], count: number): Batch {
 
 /** A decision as a row of Live. */
 export function rowOf(decision: DecisionRecord): DecisionRow {
-  const row: Record<string, unknown> = derivedOf(decision);
+  const row: Record<string, unknown> = { called: calledIn(decision) };
   for (const name of liveNames) row[name] = decision[name];
   return row as unknown as DecisionRow;
 }
 
-function derivedOf(
-  decision: CommonMembers & Pick<DecisionRecord, 'path'>,
-): Record<string, unknown> & Pick<DecisionRow, 'kind' | 'called'> {
-  return { kind: outcomeKind(decision.allow, decision.reason), called: calledIn(decision) };
+/** Every process takes pushed events; one of them manages a stream, or polls. */
+function joinedRevocation(states: readonly RevocationState[]): RevocationState | undefined {
+  const [first] = states;
+  if (first === undefined) return undefined;
+  const byName = Map.groupBy(
+    states.flatMap(({ sources }) => sources),
+    ({ name }) => name,
+  );
+  return {
+    kept: Math.max(...states.map(({ kept }) => kept)),
+    most: first.most,
+    sources: Array.from(byName, ([name, ofSource]): SourceState => {
+      const down = ofSource.find(({ up }) => up === false);
+      return {
+        name,
+        up: down === undefined ? ofSource.find(({ up }) => up === true)?.up : false,
+        problem: down?.problem,
+        lastEventAt: newest(ofSource.map(({ lastEventAt }) => lastEventAt)),
+      };
+    }),
+  };
+}
+
+function newest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 function newestFirst(rows: readonly DecisionRow[]): readonly DecisionRow[] {
@@ -262,12 +329,7 @@ export interface InForce {
 }
 
 /** The configuration in force, and the state of what it depends on. */
-export function statusOf(
-  { config, since, problems }: InForce,
-  state: ProcessState,
-  workers: number,
-  revocation?: RevocationState,
-): Status {
+export function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
   return {
     config: config.hash,
     since,
@@ -275,7 +337,6 @@ export function statusOf(
     routes: routesOf(config),
     workers,
     ...state,
-    revocation,
     hasApprovals: config.approvals !== undefined,
     grafana: config.console.grafana,
   };

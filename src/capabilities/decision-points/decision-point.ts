@@ -19,6 +19,7 @@ import type { AskAboutList, Grant } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { DecisionPointSettings } from './settings.ts';
 import { Denial } from '../../core/model/denial.ts';
+import { reasons } from './reasons.ts';
 import { createDescribe } from './question.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
@@ -177,7 +178,7 @@ export class DecisionPoint {
     if (answer['decision'] === true) {
       if (!hasObligations(answer)) return;
       throw new Denial(
-        'decision_point.denied',
+        reasons['decision_point.denied'],
         `${name} allows the call with obligations, which the gateway has not met`,
       );
     }
@@ -190,7 +191,7 @@ export class DecisionPoint {
     }
     const reason = ownMember(context, 'reason');
     const shown = typeof reason === 'string' ? `: ${reason.slice(0, MAX_REASON)}` : '';
-    throw new Denial('decision_point.denied', `${name} denies the call${shown}`);
+    throw new Denial(reasons['decision_point.denied'], `${name} denies the call${shown}`);
   }
 
   async #readEndpoints(): Promise<DecisionPointEndpoints> {
@@ -215,7 +216,10 @@ export class DecisionPoint {
   }
 
   #unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
-    return new Denial('decision_point.unavailable', `${this.#settings.name}: ${why}`, { retryAfterSeconds, cause });
+    return new Denial(reasons['decision_point.unavailable'], `${this.#settings.name}: ${why}`, {
+      retryAfterSeconds,
+      cause,
+    });
   }
 }
 

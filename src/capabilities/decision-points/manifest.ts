@@ -13,10 +13,12 @@ import { quoted } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
 import { openDecisionPoints } from './opened.ts';
+import { reasons } from './reasons.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';
 
 export const decisionPoints: Capability = {
   name: 'decision_points',
+  reasons,
   read(root) {
     const named = readPoints(root.get('decision_points'));
     return (route) => {
@@ -25,7 +27,7 @@ export const decisionPoints: Capability = {
     };
   },
   warningsOf: insecurePoints,
-  open: openDecisionPoints,
+  openProcess: (parts) => ({ open: ({ config }) => openDecisionPoints(config, parts) }),
   examine: async (config) => (await import('./doctor.ts')).examineDecisionPoints(config),
 };
 

@@ -4,7 +4,8 @@ import { messageOf } from '../../core/lib/wording.ts';
 import type { AskAboutList } from '../../core/model/grant.ts';
 import type { OnRoute } from '../../core/model/gate.ts';
 import type { Route } from '../../core/model/route.ts';
-import type { Opened, CapabilityParts } from '../capability.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { Opened, ProcessParts } from '../capability.ts';
 import type { DecisionPoint } from './decision-point.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';
 
@@ -12,7 +13,8 @@ type Load = () => Promise<typeof import('./decision-point.ts')>;
 
 /** The decision points of one configuration, each one for all its routes. Most gateways have none, and load no code. */
 export function openDecisionPoints(
-  { publicUrl, clock, warn }: CapabilityParts,
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { clock, log }: Pick<ProcessParts, 'clock' | 'log'>,
   load: Load = async () => import('./decision-point.ts'),
 ): Opened {
   const opened = new Map<DecisionPointSettings, () => Promise<DecisionPoint>>();
@@ -48,7 +50,7 @@ export function openDecisionPoints(
         open(settings)
           .then((point) => point.endpoints())
           .catch((error: unknown) =>
-            warn('decision point unavailable', { decision_point: settings.name, detail: messageOf(error) }),
+            log('warn', 'decision point unavailable', { decision_point: settings.name, detail: messageOf(error) }),
           );
       }
     },

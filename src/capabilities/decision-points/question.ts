@@ -3,6 +3,7 @@ import { ownMember, ownMemberAt } from '../../core/lib/json/own-member.ts';
 import { claimReader } from '../../core/lib/json/pointer.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
+import { reasons } from './reasons.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import { knownRequests, listedKinds, type McpMethod, type RequestName, type TargetKind } from '../../core/model/mcp.ts';
 import type { McpAttempt, McpTarget } from '../../core/model/policy.ts';
@@ -152,5 +153,5 @@ function question<About extends object>(
 }
 
 function unmapped(why: string): Denial {
-  return new Denial('decision_point.denied', why);
+  return new Denial(reasons['decision_point.denied'], why);
 }

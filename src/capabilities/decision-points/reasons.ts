@@ -1,6 +1,6 @@
-import { final, unavailable } from '../../core/model/refusal.ts';
+import { final, reasonsOf, unavailable } from '../../core/model/refusal.ts';
 
-export const decisionPointReasons = {
+export const reasons = reasonsOf({
   'decision_point.denied': final,
   'decision_point.unavailable': unavailable,
-} as const;
+});

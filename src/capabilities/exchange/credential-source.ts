@@ -4,32 +4,23 @@ import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CountLookup } from '../../core/model/events.ts';
+import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { Route, TokenExchange } from '../../core/model/route.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
+import type { TokenExchange, UpstreamToken } from './settings.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
 import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
+import { reasons } from './reasons.ts';
 
-/** Provides the credential for a route's upstream. */
-export interface CredentialSource {
-  /** The `Authorization` value for the upstream; at once unless a server has to be asked. */
-  readonly credential: (
-    grant: CallerGrant,
-    token: PresentedToken | undefined,
-  ) => UpstreamCredential | Promise<UpstreamCredential>;
-  /** Called when the upstream answers 401 to a credential; undefined if the gateway cannot get another one. */
-  readonly onUnauthorized: ((grant: CallerGrant) => void) | undefined;
-}
-
-interface ConfigParts {
+interface SourceParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly revalidate: ExchangeParts['revalidate'];
 }
 
 /** Creates the credential source of a route under a configuration. */
 export interface CredentialSources {
-  (route: Route, configParts: ConfigParts): CredentialSource;
+  (wanted: UpstreamToken, parts: SourceParts): CredentialSource;
   /** Drops the exchanged credentials of these callers: what they were made from has changed. */
   drop(isMeant: (caller: Principal) => boolean): void;
 }
@@ -39,25 +30,12 @@ export function createCredentialSources(count: CountLookup, clock: Clock, answer
   const memory = new ExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
 
-  const sources = (route: Route, configParts: ConfigParts): CredentialSource => {
-    const { token: wanted } = route.upstream;
-    switch (wanted.kind) {
-      case 'none':
-        return { credential: () => undefined, onUnauthorized: undefined };
-      case 'phantom':
-        return {
-          credential: (grant, token) =>
-            foreignCredential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, requiredToken(token)),
-          onUnauthorized: undefined,
-        };
-      case 'forward':
-        return {
-          credential: (_grant, token) => credential(`Bearer ${requiredToken(token).value}`),
-          onUnauthorized: undefined,
-        };
-      case 'exchange':
-        return exchangeSource(wanted.exchange, configParts, { memory, ownTokens, count, clock });
-    }
+  const sources = (wanted: UpstreamToken, parts: SourceParts): CredentialSource => {
+    if (wanted.kind === 'exchange') return exchangeSource(wanted.exchange, parts, { memory, ownTokens, count, clock });
+    return {
+      obtain: (grant, token) =>
+        foreignCredential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, requiredToken(token)),
+    };
   };
   return Object.assign(sources, { drop: (isMeant: (caller: Principal) => boolean) => memory.drop(isMeant) });
 }
@@ -72,7 +50,7 @@ interface ProcessParts {
 /** RFC 8693: exchanges the client's token for one that only the upstream accepts. */
 function exchangeSource(
   exchange: TokenExchange,
-  { clients, revalidate }: ConfigParts,
+  { clients, revalidate }: SourceParts,
   { memory, ownTokens, count, clock }: ProcessParts,
 ): CredentialSource {
   const client = clients.get(exchange.server.name);
@@ -83,7 +61,7 @@ function exchangeSource(
   const keys = new WeakMap<CallerGrant, string>();
 
   return {
-    credential(grant, token) {
+    obtain(grant, token) {
       const principal = requiredPrincipal(grant);
       const presented = requiredToken(token);
       const key = cacheKey(purpose, presented.value, principal.issuer);
@@ -109,7 +87,7 @@ function exchangeSource(
       return foreignCredential(value, token);
     } catch (error) {
       // All waiting callers share the outcome, but each operation may need other scopes as well.
-      if (!(error instanceof Denial && error.reason === 'exchange.insufficient_scope')) throw error;
+      if (!(error instanceof Denial && error.refusal === reasons['exchange.insufficient_scope'])) throw error;
       throw withNeededScopes(error, exchange, grant);
     }
   }
@@ -135,11 +113,7 @@ function requiredPhantom(principal: Principal | undefined): string {
 /** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
 function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
   if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
-    throw new Denial('exchange.invalid', "the token for the upstream is the client's own token");
-  return credential(value);
-}
-
-function credential(value: string): UpstreamCredential {
+    throw new Denial(reasons['exchange.invalid'], "the token for the upstream is the client's own token");
   return value as NonNullable<UpstreamCredential>;
 }
 

@@ -1,11 +1,12 @@
 import { decodeJwt } from 'jose/jwt/decode';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { TokenExchange, TokenType } from '../../core/model/route.ts';
+import type { TokenExchange, TokenType } from './settings.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import { createSingleFlight } from '../../core/lib/single-flight.ts';
+import { reasons } from './reasons.ts';
 
 /**
  * The token endpoint: as configured, or from the server's metadata (RFC 8414 §2).
@@ -15,7 +16,7 @@ import { createSingleFlight } from '../../core/lib/single-flight.ts';
 export async function tokenEndpoint(exchange: TokenExchange, client: AuthorizationServerClient): Promise<string> {
   const endpoint = exchange.endpoint ?? (await client.metadata()).tokenEndpoint;
   if (endpoint !== undefined) return endpoint;
-  throw new Denial('exchange.refused', 'the metadata has no token_endpoint; set exchange.endpoint');
+  throw new Denial(reasons['exchange.refused'], 'the metadata has no token_endpoint; set exchange.endpoint');
 }
 
 /** The token types of RFC 8693 §3, by their names in the configuration. */
@@ -114,7 +115,7 @@ function members(body: unknown): Readonly<Record<string, unknown>> {
 }
 
 function invalid(detail: string): Denial {
-  return new Denial('exchange.invalid', detail);
+  return new Denial(reasons['exchange.invalid'], detail);
 }
 
 /** The `error` code of a token endpoint's answer, RFC 6749 §5.2, safe to log. Any other text is left out. */
@@ -165,7 +166,7 @@ export function createOwnTokens(clock: Clock): OwnTokens {
     const { status, body } = await client.post('client_credentials', endpoint, form, exchange.credentials);
     if (status !== 200) {
       throw new Denial(
-        'exchange.refused',
+        reasons['exchange.refused'],
         `the gateway's own token (actor) was refused with ${status} ${errorCodeOf(body)}`,
       );
     }

@@ -3,7 +3,7 @@ import type { AuthorizationServerClient, ServerAnswer } from '../../core/model/a
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { CallerGrant, PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { TokenExchange } from '../../core/model/route.ts';
+import type { TokenExchange } from './settings.ts';
 import {
   errorCodeOf,
   keptUntil,
@@ -15,8 +15,8 @@ import {
 } from './issued-token.ts';
 import { createExpiringCache, type ExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { createSingleFlight } from '../../core/lib/single-flight.ts';
-import { refusals } from '../../core/model/reasons.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
+import { reasons } from './reasons.ts';
 
 /** The settings of an exchange besides its subject token. */
 export interface ExchangeParts {
@@ -82,7 +82,7 @@ export function createTokenExchange(
     const issued = readIssuedToken(answer.body, askedAt);
     // With the subject token an upstream could call as the client, with the actor token as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {
-      throw new Denial('exchange.invalid', 'the answer is the subject token or the actor token itself');
+      throw new Denial(reasons['exchange.invalid'], 'the answer is the subject token or the actor token itself');
     }
     requireScope(issued.scope, principal);
     // The credential must not outlive the token that it was made from.
@@ -116,12 +116,12 @@ export function createTokenExchange(
         // RFC 8693 §2.2.2 has invalid_request for an invalid subject or actor token, and some servers send
         // invalid_grant. Only the token's own server can tell whether the subject token is the fault.
         const problem = await problemOf(token);
-        if (problem !== undefined) return new Denial(problem.reason, `${detail}: ${problem.detail}`);
+        if (problem !== undefined) return new Denial(problem.refusal, `${detail}: ${problem.detail}`);
         actor?.invalidate();
-        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : 'exchange.refused', detail);
+        return new Denial(mayBeRevoked(error, principal) ? 'token.inactive' : reasons['exchange.refused'], detail);
       }
       default:
-        return new Denial('exchange.refused', detail);
+        return new Denial(reasons['exchange.refused'], detail);
     }
   }
 
@@ -173,11 +173,11 @@ function scopeDenial(exchange: TokenExchange, principal: Principal, missing?: re
   // On behalf of a caller, the scopes are those of the API behind the upstream, which no token for the gateway has.
   if (all && principal.issuer === exchange.server.issuer && exchange.grant !== 'on_behalf_of') {
     return new Denial(
-      'exchange.insufficient_scope',
+      reasons['exchange.insufficient_scope'],
       `${what}; the caller's token has no "${mendable.join(' ')}" either`,
     );
   }
-  return new Denial('exchange.scope', what);
+  return new Denial(reasons['exchange.scope'], what);
 }
 
 /** The refusal for one operation: the challenge names all scopes that it needs, those of the exchange last. */
@@ -188,7 +188,7 @@ export function withNeededScopes(
 ): Denial {
   const needed = principal === undefined ? undefined : decision.plan?.neededScopes(principal);
   const scope = [...new Set([...(needed ?? []), ...exchange.scope])];
-  return new Denial(denial.reason, denial.detail, { scope });
+  return new Denial(denial.refusal, denial.detail, { scope });
 }
 
 /** The `Authorization` value for an upstream, and when it was obtained. Plain JSON, for the shared store. */
@@ -215,7 +215,7 @@ export class ExchangeMemory {
   readonly #clock: Clock;
   readonly #answers: SharedAnswers | undefined;
   readonly #kept: ExpiringCache<KeptCredential & { readonly caller: Principal }>;
-  readonly #refused: ExpiringCache<Pick<Denial, 'reason' | 'detail'>>;
+  readonly #refused: ExpiringCache<Pick<Denial, 'refusal' | 'detail'>>;
   readonly #flight = createSingleFlight<KeptCredential>();
   /** Counts the calls of `drop`: an answer that was under way is older than what happened. */
   #drops = 0;
@@ -238,7 +238,7 @@ export class ExchangeMemory {
    */
   async obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
     const earlier = this.#refused.get(key);
-    if (earlier !== undefined) throw new Denial(earlier.reason, earlier.detail);
+    if (earlier !== undefined) throw new Denial(earlier.refusal, earlier.detail);
     return this.#flight(key, () => this.#settle(key, caller, exchange));
   }
 
@@ -268,9 +268,9 @@ export class ExchangeMemory {
       else this.#answers?.delete('exchange', key);
       return credential;
     } catch (error) {
-      if (error instanceof Denial && refusals[error.reason].status !== 503) {
-        const { reason, detail } = error;
-        this.#refused.set(key, { reason, detail }, this.#clock() + COOLDOWN_MS);
+      if (error instanceof Denial && error.refusal.status !== 503) {
+        const { refusal, detail } = error;
+        this.#refused.set(key, { refusal, detail }, this.#clock() + COOLDOWN_MS);
       }
       throw error;
     }

@@ -20,6 +20,7 @@ import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { fieldValues } from '../../core/model/fields.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
+import type { Route } from '../../core/model/route.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
 import type { CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
@@ -48,7 +49,7 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 export function createForwardAuthStages(
-  stages: Stages,
+  stages: Stages & { readonly route: Route },
   { readBody, publicUrl, crossOrigin, claimed, toolHeaders, signIdentity, nonce }: ForwardAuthParts,
 ): Stages {
   const { route } = stages;

@@ -103,7 +103,7 @@ async function presentedBy(route: Route, config: Config, token: string): Promise
 
 function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
   if (isPublic) return false;
-  return token.kind !== 'none' || identity.size > 0 || signedIdentity !== undefined;
+  return token !== 'none' || identity.size > 0 || signedIdentity !== undefined;
 }
 
 /**

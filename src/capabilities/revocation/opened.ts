@@ -1,5 +1,5 @@
 /**
- * Revocation, as the processes of a gateway share it: one of them keeps revocations, all of them have the index.
+ * Revocation, as the parts of a gateway see it: what keeps it, what follows it, and what it has an effect on.
  *
  * @module
  */
@@ -7,7 +7,7 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Revocation, RevocationCheck, RevocationNews, RevokedTokens } from '../../core/model/revocation.ts';
-import { connectStore, unobserved } from '../shared-store/connection.ts';
+import { connectStore, type LogStore, unobserved } from '../shared-store/connection.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { createSealing } from '../shared-store/sealing.ts';
 import type { Log } from '../../core/telemetry/log.ts';
@@ -60,27 +60,23 @@ export function readiness(check: RevocationIndex): RevocationMessage {
   return { kind: 'revocations-ready', isReady: check.isReady(), keepMs: check.keepMs };
 }
 
-/** The kept revocations of a front door that runs alone, which reads them from the store; undefined: it has none. */
-export async function followStore(config: Config, log: Log): Promise<RevocationIndex | undefined> {
+/** The kept revocations of a front door, which reads them from the store; undefined: there is none. */
+export async function followStore(config: Config, log: LogStore): Promise<RevocationIndex | undefined> {
   const { revocation, shared, sessionKey } = config;
-  if (revocation === undefined) return undefined;
-  if (shared === undefined || sessionKey === undefined) {
-    log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
-    return undefined;
-  }
+  if (revocation === undefined || shared === undefined || sessionKey === undefined) return undefined;
   const { RevocationStore } = await import('./revocation-store.ts');
   const index = new RevocationIndex();
   index.keepFor(revocation.keepMs);
   index.setReady(false);
   const store = new RevocationStore({
-    connection: connectStore(shared.url, unobserved, (...event) => log.event(...event)),
+    connection: connectStore(shared.url, unobserved, log),
     sealing: createSealing(sessionKey),
     clock: Date.now,
-    keepMs: () => revocation.keepMs,
+    keepMs: () => index.keepMs,
     onNews: (revocations) => index.add(revocations),
     onComplete: () => index.setReady(true),
     known: () => index.all(),
-    onCorrupt: (key) => log.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
+    onCorrupt: (key) => log('warn', 'shared store holds a revocation that no replica wrote', { key }),
   });
   void store.follow();
   return index;

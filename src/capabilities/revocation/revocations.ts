@@ -1,6 +1,6 @@
 /**
- * Revocation: who may end the rights of whom, and what is kept of it. Loaded only where it is configured, once for all
- * processes of a gateway. Read this file first.
+ * Revocation: who may end the rights of whom, and what is kept of it. Loaded only where it is configured. Read this
+ * file first.
  *
  * | question                                       | file                                  |
  * | ---------------------------------------------- | ------------------------------------- |
@@ -17,14 +17,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { RevocationObserver } from '../../core/model/events.ts';
+import type { Events, RevocationObserver } from '../../core/model/events.ts';
 import {
   MAX_REVOCATIONS,
   roomOf,
   type OperatorRevocations,
-  type Revocation,
   type RevocationAnswer,
   type RevocationNews,
+  type RevocationPage,
   type RevocationQuestion,
   type RevocationSettings,
   type RevocationState,
@@ -35,7 +35,7 @@ import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
 import { createSealing } from '../shared-store/sealing.ts';
 import type { Log } from '../../core/telemetry/log.ts';
-import { createRevocationMetrics, type Metrics } from '../../core/telemetry/metrics.ts';
+import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
 import type { RevocationAccess } from '../../core/model/revocation.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
@@ -49,6 +49,8 @@ interface Follower {
   readonly onReady: () => void;
 }
 
+/** The revocations in a part of the list. */
+const PAGE = 5_000;
 const START_MS = 2_000;
 /** How long a lease lives without its holder: the time without polls after a replica died. */
 const LEASE_MS = 15_000;
@@ -58,7 +60,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   readonly check: RevocationIndex;
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #metrics = createRevocationMetrics();
+  readonly metrics = createRevocationMetrics((events) => this.#measure(events));
   readonly #observer: RevocationObserver;
   readonly #followers: Follower[] = [];
   readonly #keeper: Keeper;
@@ -74,7 +76,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#log = log;
     this.#clock = clock;
     this.check = new RevocationIndex(clock);
-    const { events } = this.#metrics;
+    const { events } = this.metrics;
     const observer: RevocationObserver = {
       counted: events.revocation,
       sourceUp: events.revocationSourceUp,
@@ -109,7 +111,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
     if (config.revocation === undefined) return;
-    for (const issuer of issuersOf(this.#config)) this.#metrics.events.revocationRoomUsed(issuer, undefined);
+    for (const issuer of issuersOf(this.#config)) this.metrics.events.revocationRoomUsed(issuer, undefined);
     this.#config = config;
     this.#keeper.keepMs = config.revocation.keepMs;
     this.#keeper.room = roomOf(config.revocation);
@@ -121,14 +123,6 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
     this.#followers.push({ onNews, onReady });
   }
-
-  readonly metrics: Metrics['page'] = () => {
-    const { events } = this.#metrics;
-    events.revocationsKept(this.check.size);
-    for (const issuer of issuersOf(this.#config))
-      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
-    return this.#metrics.page();
-  };
 
   readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
     if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
@@ -152,8 +146,15 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     return isKept ? undefined : 'revoked in this gateway until it stops; it cannot be kept: see the log';
   }
 
-  all(): Iterable<Revocation> {
-    return this.check.all();
+  page(from: number): RevocationPage {
+    let lines = '';
+    let place = 0;
+    for (const revocation of this.check.all()) {
+      if (place === from + PAGE) return { lines, next: place };
+      if (place >= from) lines += `${JSON.stringify(revocation)}\n`;
+      place += 1;
+    }
+    return { lines, next: undefined };
   }
 
   state(): RevocationState {
@@ -207,6 +208,12 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
         });
     }
     this.#tellReadiness();
+  }
+
+  #measure(events: Pick<Events, 'revocationsKept' | 'revocationRoomUsed'>): void {
+    events.revocationsKept(this.check.size);
+    for (const issuer of issuersOf(this.#config))
+      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
   }
 
   #tellReadiness(): void {

@@ -67,8 +67,6 @@ const CORRUPT_LOG_MS = 60_000;
 interface SharedParts {
   /** Counts calls without a store. */
   readonly ledger: Ledger;
-  /** Keeps approvals without a store. */
-  readonly approvals?: ApprovalBook | undefined;
   readonly revocations?: RevocationListener;
   /** The timeout of a command; default: that of {@link connectStore}. */
   readonly commandMs?: number | undefined;
@@ -79,7 +77,7 @@ export function createShared(
   observer: StoreObserver,
   log: LogStore,
   clock: Clock,
-  { ledger: localLedger, approvals: ownApprovals, revocations, commandMs }: SharedParts,
+  { ledger: localLedger, revocations, commandMs }: SharedParts,
 ): Shared {
   const local = createReplayMemory(clock);
   const localLimiters = createRateLimiters(clock);
@@ -88,7 +86,6 @@ export function createShared(
 
   // Loaded only here: most gateways have no approvals.
   const localApprovals = loadOnce(async () => {
-    if (ownApprovals !== undefined) return ownApprovals;
     const { MemoryApprovals } = await import('../approvals/memory-approvals.ts');
     return new MemoryApprovals(clock);
   });

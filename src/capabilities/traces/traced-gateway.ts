@@ -11,15 +11,15 @@ import type { TraceContext } from '../../core/lib/http/trace-context.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
+import type { CredentialSource } from '../../core/model/gate.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import { calledTool } from '../../core/model/policy.ts';
-import type { Route } from '../../core/model/route.ts';
+import { type Endpoint, isRoute } from '../../core/model/route.ts';
 import type { Span, SpanAttributes, Tracer } from '../../core/model/tracer.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { serverAddress } from './traced-client.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { refusals } from '../../core/model/reasons.ts';
 
 interface TracedParts {
   readonly publicUrl: string;
@@ -157,7 +157,7 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
 }
 
 /** The entry of the policy that lists a tool, since a caller can make up the name of a tool. */
-function toolEntry(route: Route | undefined, tool: string | undefined): string | undefined {
+function toolEntry(route: Endpoint | undefined, tool: string | undefined): string | undefined {
   return tool === undefined ? undefined : route?.policy?.toolEntry(tool);
 }
 
@@ -168,14 +168,24 @@ function toolEntry(route: Route | undefined, tool: string | undefined): string |
  */
 function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boolean): Stages {
   const { route } = stages;
-  const exchanges = route.upstream.token.kind === 'exchange';
+  const upstream = isRoute(route) ? route.upstream : undefined;
 
   function beginUpstream(method: string): Span {
     return tracer.begin(parent, method, 'client', {
       'http.request.method': method,
-      ...serverAddress(route.upstream.origin),
+      ...(upstream && serverAddress(upstream.origin)),
       'sallyport.route': route.name,
     });
+  }
+
+  function tracedSource(source: CredentialSource): CredentialSource {
+    const { span: name } = source;
+    if (name === undefined) return source;
+    return {
+      ...source,
+      obtain: (grant, token) =>
+        measured(tracer, tracer.begin(parent, name, 'internal'), () => source.obtain(grant, token)),
+    };
   }
 
   return {
@@ -196,10 +206,7 @@ function traceStages(stages: Stages, parent: Span, tracer: Tracer, forwards: boo
         enter: (call, grant) => measured(tracer, tracer.begin(parent, name, 'internal'), () => gate.enter(call, grant)),
       };
     }),
-    exchange(grant, token) {
-      if (!exchanges) return stages.exchange(grant, token);
-      return measured(tracer, tracer.begin(parent, 'exchange', 'internal'), () => stages.exchange(grant, token));
-    },
+    credential: tracedSource(stages.credential),
     async forward(granted) {
       if (!forwards) return await stages.forward(granted);
       const { call } = granted;
@@ -280,8 +287,8 @@ function mark(span: Span, error: unknown): void {
   failIfServerError(span, error);
 }
 
-function failIfServerError(span: Span, { reason }: Denial): void {
-  if (refusals[reason].status >= 500) span.fail(reason);
+function failIfServerError(span: Span, { reason, refusal }: Denial): void {
+  if (refusal.status >= 500) span.fail(reason);
 }
 
 function markUpstream(span: Span, status: number): void {

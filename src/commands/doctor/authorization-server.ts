@@ -17,8 +17,8 @@ import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { providerOf } from '../../core/model/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../core/model/route.ts';
-import { remedyForSecret } from './client-auth.ts';
-import { remedyForReason } from './finding.ts';
+import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
+import { remedyForReason } from '../../core/model/finding.ts';
 import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;

@@ -15,9 +15,8 @@ import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
-import { examineExchanges } from './exchange.ts';
-import { fetchText, remedyForReason } from './finding.ts';
-import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
+import { fetchText } from './finding.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from '../../core/model/finding.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
@@ -92,13 +91,12 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
   clients: ({ servers }) => examineKnownClients(servers),
   clock: ({ config }) => examineClock(config),
   shared: ({ config }) => examineStore(config),
+  upstream: ({ servers }) => Promise.all(servers.routes.map(examineUpstream)),
   ...Object.fromEntries(
     capabilities.flatMap(({ name, examine: of }) =>
-      of === undefined ? [] : [[name, ({ config }: Deployment) => of(config)] as const],
+      of === undefined ? [] : [[name, ({ servers }: Deployment) => of(servers)] as const],
     ),
   ),
-  upstream: ({ servers }) => Promise.all(servers.routes.map(examineUpstream)),
-  exchange: ({ servers }) => examineExchanges(servers),
   lock: ({ servers }) => examineLocks(servers),
   token: async ({ token, config, now }) =>
     token === undefined ? [] : examineToken(token.value, token.route, config, now),
@@ -250,7 +248,7 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
       );
     if (error.kind === 'host') return on.fail(text, remedyForHost(url));
     if (error.kind === 'other') return on.fail(text, 'set upstream.url to the URL of its MCP endpoint');
-    if (upstream.token.kind !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token.kind})`);
+    if (upstream.token !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token})`);
     return on.fail(text, 'disable its own authorization, or set upstream.token');
   }
 }

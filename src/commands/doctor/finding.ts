@@ -43,11 +43,3 @@ export async function fetchText(
   const { status, headers } = response;
   return { status, headers, text: await (await boundedAnswer(response, MAX_BYTES)).text() };
 }
-
-/** The remedy where a request to an https URL failed for this reason; `otherwise` if the server does speak TLS. */
-export function remedyForReason(reason: string, otherwise: string): string {
-  if (!/ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|wrong version number/.test(reason)) {
-    return otherwise;
-  }
-  return 'it answers plain HTTP there: write http://, or let it speak TLS';
-}

@@ -11,8 +11,9 @@ import { reasonOf } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../core/model/front-door.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { remedyForSecret } from './client-auth.ts';
-import { fetchText, remedyForReason } from './finding.ts';
+import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
+import { fetchText } from './finding.ts';
+import { remedyForReason } from '../../core/model/finding.ts';
 import { type Finding, findingsOn } from '../../core/model/finding.ts';
 
 /**

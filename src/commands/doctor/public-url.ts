@@ -6,7 +6,8 @@ import type { Config } from '../../core/model/config.ts';
 import type { Route } from '../../core/model/route.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { metadataDocuments, metadataUrl } from '../../core/gateway/respond/resource-metadata.ts';
-import { fetchText, type TextAnswer, remedyForReason } from './finding.ts';
+import { fetchText, type TextAnswer } from './finding.ts';
+import { remedyForReason } from '../../core/model/finding.ts';
 import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
 
 const proxyRemedy = 'let the proxy in front of the gateway pass this path on, with all headers of the answer';

@@ -7,7 +7,6 @@ import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { type AuthorizationServer, issuersOf } from '../../core/model/authorization-server.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { Reason } from '../../core/model/reasons.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
 import { requestedScopes, type Route } from '../../core/model/route.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
@@ -189,7 +188,7 @@ function verdictOn(verdict: Principal | Denial, route: Route, isOpaque: boolean)
   return on.fail(text, remedyOf(verdict.reason, isOpaque));
 }
 
-function remedyOf(reason: Reason, isOpaque: boolean): string {
+function remedyOf(reason: string, isOpaque: boolean): string {
   if (reason === 'token.form' && isOpaque) return opaqueRemedy;
   if (reason === 'token.inactive') return inactiveRemedy;
   if (reason === 'authorization_server.unavailable') return 'see what doctor says of the authorization server';

@@ -156,6 +156,11 @@ export class Field<out Keys = unknown> {
     return this.#quantity(sizeBytes, ['small', 'large']);
   }
 
+  /** A JSON value in the form of the schema; undefined if it is absent or has a problem. */
+  json(): unknown {
+    return this.#value === unresolved || this.isFaulty() ? undefined : this.#value;
+  }
+
   /** Whether it says `true`. */
   isTrue(): boolean {
     return this.#value === true;

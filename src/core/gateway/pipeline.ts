@@ -12,20 +12,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Action, Grant, GrantedCall, HeldToken, PresentedToken, UpstreamCredential } from '../model/grant.ts';
-import { type Gate, heldTogether } from '../model/gate.ts';
+import type { Action, Grant, GrantedCall, HeldToken, PresentedToken } from '../model/grant.ts';
+import { type CredentialSource, type Gate, heldTogether } from '../model/gate.ts';
 import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
 import type { RecordDetails } from '../model/logged-members.ts';
-import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/route.ts';
 
 /** The result of a step: a promise only if the step has to wait for the body or for another server. */
 type Soon<Value> = Value | Promise<Value>;
 
 /** The steps of a call on one route. Each refuses the call by throwing a {@link Denial}. */
 export interface Stages {
-  readonly route: Route;
+  readonly route: Endpoint;
   /** Requires a `Host` of the gateway and an allowed `Origin`. `listen/allow.ts` */
   allow(call: Call): void;
   /** Answers a CORS preflight request, which carries no token; false for any other call. `respond/cross-origin.ts` */
@@ -46,8 +46,8 @@ export interface Stages {
   authorize(principal: Principal | undefined, action: Action): Grant;
   /** What capabilities require of a call that the policy allows, in their order. `capabilities/all.ts` */
   readonly gates: readonly Gate[];
-  /** Gets the credential that the upstream accepts. `capabilities/exchange/credential-source.ts` */
-  exchange(grant: Grant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
+  /** Gets the credential that the upstream accepts. `forward/credential.ts` */
+  readonly credential: CredentialSource;
   /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
   /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
@@ -79,9 +79,9 @@ export interface Gateway {
   /** Records the decision. `core/telemetry/log.ts` */
   record(outcome: Outcome): void;
   /** Counts an answered call. `core/telemetry/metrics.ts` */
-  answered(route: Route | undefined, call: KnownCall, status: number): void;
+  answered(route: Endpoint | undefined, call: KnownCall, status: number): void;
   /** Logs a failure after the call was allowed, or of the gateway itself. `serve/gateway/gateway.ts` */
-  failed(call: Call, route: Route | undefined, denial: Denial): void;
+  failed(call: Call, route: Endpoint | undefined, denial: Denial): void;
 }
 
 /** The status that is counted if the connection ends before any answer: the client left. nginx uses the same. */
@@ -118,7 +118,7 @@ export async function serve(
     action = await stages.readAction(call, principal);
     grant = stages.authorize(principal, action);
     for (const gate of stages.gates) counted = heldTogether(counted, await gate.enter(call, grant));
-    const credential = await stages.exchange(grant, token);
+    const credential = await stages.credential.obtain(grant, token);
     record(performance.now());
     const granted = { call, grant, credential, held: stages.hold(token, call), counted };
     if (head === undefined) await stages.forward(granted);

@@ -3,7 +3,7 @@ import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
 import type { RevocationSettings } from './revocation.ts';
 import type { RecordDetails } from './logged-members.ts';
-import type { Rate, Route } from './route.ts';
+import type { Rate, Endpoint, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
 export interface Address {
@@ -159,7 +159,7 @@ export interface ApprovalSettings {
   readonly url: string;
   /** The same where the front door reaches it. */
   readonly backchannel: string;
-  /** The API as a route: whose tokens it accepts. */
-  readonly route: Route;
+  /** The API: whose tokens it accepts. */
+  readonly route: Endpoint;
   readonly notify: { readonly url: string; readonly secret: string } | undefined;
 }

@@ -7,7 +7,7 @@
 
 import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
-import type { KnownCall, Outcome } from './outcome.ts';
+import { type KnownCall, type Outcome, outcomeKind, type OutcomeKind } from './outcome.ts';
 import {
   claimsIn,
   type DecisionInput,
@@ -223,6 +223,12 @@ export const members = {
     of: ({ call }) => call.trace?.traceId,
     read: textIn,
   },
+  kind: {
+    isLive: true,
+    of: kindOf,
+    // A log does not have it, and nothing that reads one asks.
+    read: (): OutcomeKind => 'refused',
+  },
   form: {
     of: ({ principal }): TokenForm | undefined => principal?.form,
     read: unlogged,
@@ -283,6 +289,11 @@ export function methodOf({ attempt, call }: RepeatedOutcome): string {
 /** The tool that was called, if it was one. A caller chooses its name: it is shortened. */
 export function toolName({ attempt }: RepeatedOutcome): string | undefined {
   return optional(calledTool(attempt), truncate);
+}
+
+/** The outcome for the caller. */
+export function kindOf({ allow, denial, shadow }: RepeatedOutcome): OutcomeKind {
+  return outcomeKind({ allow, refusal: denial?.refusal, shadow });
 }
 
 /** The refusal of the call, or the one that shadow mode withheld. */

@@ -1,5 +1,6 @@
 import type { ApprovalReference } from './approval-book.ts';
-import type { PolicyReason, Reason, TokenReason } from './reasons.ts';
+import { type PolicyReason, type Reason, refusalOf, type TokenReason } from './reasons.ts';
+import type { NamedRefusal } from './refusal.ts';
 
 /** The details of a {@link Denial} besides its reason and detail. */
 export interface DenialExtras {
@@ -31,7 +32,7 @@ export interface DenialExtras {
  */
 export class Denial extends Error {
   override readonly name = 'Denial';
-  readonly reason: Reason;
+  readonly refusal: NamedRefusal;
   readonly detail: string;
   readonly scope: readonly string[];
   readonly rule: string | undefined;
@@ -43,9 +44,11 @@ export class Denial extends Error {
   readonly authentication: RequiredAuthentication | undefined;
   readonly approval: ApprovalReference | undefined;
 
-  constructor(reason: Reason, detail: string, extras: DenialExtras = {}) {
-    super(`${reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
-    this.reason = reason;
+  /** @param reason The row of a capability, or the reason of the core. */
+  constructor(reason: Reason | NamedRefusal, detail: string, extras: DenialExtras = {}) {
+    const refusal = typeof reason === 'string' ? refusalOf(reason) : reason;
+    super(`${refusal.reason}: ${detail}`, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.refusal = refusal;
     this.detail = detail;
     this.scope = extras.scope ?? [];
     this.rule = extras.rule;
@@ -56,6 +59,10 @@ export class Denial extends Error {
     this.headers = extras.headers;
     this.authentication = extras.authentication;
     this.approval = extras.approval;
+  }
+
+  get reason(): string {
+    return this.refusal.reason;
   }
 
   /** The refusal of a call by a policy. */
@@ -93,5 +100,5 @@ export interface PolicyDenial {
 
 /** A refusal that `mode: shadow` did not enforce. */
 export interface ShadowDenial extends Omit<PolicyDenial, 'reason'> {
-  readonly reason: Reason;
+  readonly reason: string;
 }

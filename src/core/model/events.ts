@@ -2,14 +2,14 @@ import type { ApprovalEvent } from './approval-book.ts';
 import type { ServerOperation } from './authorization-server.ts';
 import type { FrontDoorObserver } from './front-door.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
-import type { Route } from './route.ts';
+import type { Endpoint, Route } from './route.ts';
 import type { StoreObserver } from './shared.ts';
 
 /** The events of a process, for its metrics, its log and its console. Each room calls those of its own part. */
 export interface Events extends ForwardObserver, StoreObserver, TlsObserver, FrontDoorObserver {
   readonly decided: (outcome: Outcome) => void;
   /** A call was answered with `status`, by the upstream or by the gateway. */
-  readonly answered: (route: Route | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
+  readonly answered: (route: Endpoint | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
   /** A call that was allowed no longer counts for rules over time, and why. */
   readonly returned: (call: KnownCall, route: Route, why: string) => void;
   readonly tokenLookup: CountLookup;

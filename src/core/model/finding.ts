@@ -24,3 +24,11 @@ export function findingsOn(subject: string): Findings {
     fail: (text, remedy) => ({ status: 'fail', subject, text, remedy }),
   };
 }
+
+/** The remedy where a request to an https URL failed for this reason; `otherwise` if the server does speak TLS. */
+export function remedyForReason(reason: string, otherwise: string): string {
+  if (!/ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|wrong version number/.test(reason)) {
+    return otherwise;
+  }
+  return 'it answers plain HTTP there: write http://, or let it speak TLS';
+}

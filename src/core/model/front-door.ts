@@ -7,6 +7,9 @@ import type { Rate } from './route.ts';
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
 
+/** Begins the `client_id` of tokens that workloads got; the name of the workload follows. */
+export const WORKLOAD_PREFIX = 'workload:';
+
 /** `front_door`: an OAuth authorization server of our own, where people sign in at an identity provider. */
 export interface FrontDoor {
   /** Published byte for byte; everything else is built from it, never from `Host`. */
@@ -111,14 +114,24 @@ export interface RegistrationRules {
   readonly lifetimeMs: number;
 }
 
+/** How a client gets tokens, by the short names of `grants`. */
+export type ClientGrant = 'authorization_code' | 'refresh_token' | 'client_credentials';
+
 /** A client that the operator registered. */
 export interface RegisteredClient {
   readonly name: string;
-  /** Undefined: a public client. */
+  readonly grants: ReadonlySet<ClientGrant>;
+  readonly clientAuth: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt';
+  /** Undefined: a public client, or one with keys. */
   readonly secret: string | undefined;
-  /** Patterns of redirect URIs. */
+  /** Where its keys are; undefined without `private_key_jwt`. */
+  readonly jwksUri: string | undefined;
+  /** Patterns of redirect URIs; empty without `authorization_code`. */
   readonly redirectUris: readonly string[];
-  readonly refresh: boolean;
+  /** The most that a token of its own gets, by `client_credentials`. */
+  readonly scopes: readonly string[];
+  /** The claims of a token of its own. */
+  readonly claims: Readonly<Record<string, unknown>>;
   /** Whether it may get tokens for the API for approvers. */
   readonly mayApprove: boolean;
 }

@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
-import type { AskAboutList, Grant } from './grant.ts';
+import type { AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
 import type { Route } from './route.ts';
 
@@ -23,9 +23,21 @@ export interface Gate {
   readonly ofQuestions?: Gate;
 }
 
+/** Where the credential for an upstream comes from. */
+export interface CredentialSource {
+  /** Names its span; undefined: it has none of its own. */
+  readonly span?: string;
+  /** The `Authorization` value for the upstream; at once unless a server has to be asked. @throws {Denial} */
+  obtain(grant: CallerGrant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
+  /** Called when the upstream answers 401 to a credential; undefined: the gateway cannot get another one. */
+  readonly onUnauthorized?: (grant: CallerGrant) => void;
+}
+
 /** What a capability does on one route. */
 export interface OnRoute {
   readonly gate?: Gate;
+  /** Makes the credential for the upstream; undefined: `upstream.token` says what it is. */
+  readonly credential?: CredentialSource;
   /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
   readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */

@@ -1,5 +1,4 @@
 import type { Call } from './call.ts';
-import type { Reason } from './reasons.ts';
 import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './history.ts';
 import type { Era } from './mcp.ts';
@@ -86,7 +85,7 @@ export interface RefusedToken {
   readonly key: string;
   /** The servers that refused it. Another server may have issued the same string as a token of its own. */
   readonly issuers: readonly string[];
-  readonly reason: Reason;
+  readonly reason: string;
 }
 
 declare const credential: unique symbol;

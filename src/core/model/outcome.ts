@@ -3,8 +3,8 @@ import type { Denial, ShadowDenial } from './denial.ts';
 import type { Attempt } from './policy.ts';
 import type { Principal } from './principal.ts';
 import type { RecordDetails } from './logged-members.ts';
-import { type Reason, refusalOf, refusals } from './reasons.ts';
-import type { Route } from './route.ts';
+import type { Refusal } from './refusal.ts';
+import type { Endpoint } from './route.ts';
 
 /** The part of a call that is known however early the gateway refused it. */
 export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'> &
@@ -13,7 +13,7 @@ export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 
 /** A decision for the records, with everything that the gateway knew when it decided. */
 export interface Outcome {
   readonly call: KnownCall;
-  readonly route: Route | undefined;
+  readonly route: Endpoint | undefined;
   readonly principal: Principal | undefined;
   readonly attempt: Attempt | undefined;
   readonly allow: boolean;
@@ -57,11 +57,14 @@ export const outcomeKinds = {
 /** The outcome of a call for its caller. */
 export type OutcomeKind = keyof typeof outcomeKinds;
 
-/** The outcome of a decision. `reason`: that of the refusal, or of the one that shadow mode did not enforce. */
-export function outcomeKind(allow: boolean, reason: string | undefined): OutcomeKind {
-  if (allow) return reason === undefined ? 'allowed' : 'shadow';
-  if (reason === undefined || !Object.hasOwn(refusals, reason)) return 'refused';
-  const { isAsking, status } = refusalOf(reason as Reason);
-  if (isAsking === true) return 'challenged';
-  return status >= 500 ? 'unavailable' : 'refused';
+/** The outcome of a decision. `shadow`: the refusal that shadow mode did not enforce. */
+export function outcomeKind(decision: {
+  readonly allow: boolean;
+  readonly refusal: Refusal | undefined;
+  readonly shadow: unknown;
+}): OutcomeKind {
+  const { allow, refusal, shadow } = decision;
+  if (allow) return shadow === undefined ? 'allowed' : 'shadow';
+  if (refusal?.isAsking === true) return 'challenged';
+  return refusal !== undefined && refusal.status >= 500 ? 'unavailable' : 'refused';
 }

@@ -1,10 +1,10 @@
 /**
- * The reasons for which the gateway refuses, with their answers: one table for the wire, the log and the metrics.
+ * The reasons for which the core refuses, with their answers: one table for the wire, the log and the metrics. Those of
+ * a capability stand in its folder, and `capabilities/all.ts` has all of them.
  *
  * @module
  */
 
-import { decisionPointReasons } from '../../capabilities/decision-points/reasons.ts';
 import {
   badRequest,
   byCondition,
@@ -12,16 +12,16 @@ import {
   final,
   forbidden,
   moreScope,
+  type NamedRefusal,
   type PolicyPart,
   proof,
+  reasonsOf,
   type Refusal,
   token,
   tooMany,
   unavailable,
   unlisted,
 } from './refusal.ts';
-
-export { type ChallengeError, isStepUp, type PolicyPart, type Refusal } from './refusal.ts';
 
 /** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
 interface TokenRefusal extends Refusal {
@@ -44,10 +44,10 @@ interface Refusals {
 }
 
 /**
- * Every reason for which the gateway refuses. The key is also the log field `reason`, the metric label and the row in
- * `docs/reasons.md`. Several reasons share one status, challenge and message on purpose.
+ * The reasons of the core. The key is also the log field `reason`, the metric label and the row in `docs/reasons.md`.
+ * Several reasons share one status, challenge and message on purpose.
  */
-export const refusals = {
+export const refusals = reasonsOf({
   'request.malformed': badRequest,
   'request.target': badRequest,
   'request.path': badRequest,
@@ -120,7 +120,6 @@ export const refusals = {
   'approval.full': unavailable,
   'approval.body': { status: 415, message: 'Unsupported media type' },
   'approval.size': { status: 413, message: 'Too large to be approved', isFinal: true },
-  ...decisionPointReasons,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': unavailable,
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },
@@ -141,21 +140,17 @@ export const refusals = {
   'forward_auth.body': forbidden,
   'authorization_server.unavailable': unavailable,
   'shared_store.unavailable': unavailable,
-  'exchange.refused': { status: 502, message: 'Bad gateway' },
-  'exchange.invalid': { status: 502, message: 'Bad gateway' },
-  'exchange.scope': { status: 502, message: 'Bad gateway' },
-  'exchange.insufficient_scope': moreScope,
   'upstream.unreachable': { status: 502, message: 'Bad gateway' },
   'upstream.invalid': { status: 502, message: 'Bad gateway' },
   'upstream.timeout': { status: 504, message: 'Gateway timeout' },
   'gateway.error': { status: 500, message: 'Internal error' },
-} as const satisfies Refusals;
+} as const satisfies Refusals);
 
-/** The closed set of reasons; `docs/reasons.md` explains each. */
+/** A reason of the core; `docs/reasons.md` explains each. */
 export type Reason = keyof typeof refusals;
 
 /** The row of a reason. */
-export function refusalOf(reason: Reason): Refusal {
+export function refusalOf(reason: Reason): NamedRefusal {
   return refusals[reason];
 }
 

@@ -27,6 +27,18 @@ export interface Refusal {
   readonly closesConnection?: true;
 }
 
+/** A refusal with its reason: the log field `reason`, the metric label, and its row in `docs/reasons.md`. */
+export interface NamedRefusal extends Refusal {
+  readonly reason: string;
+}
+
+/** Rows of reasons, each with its own name. */
+export function reasonsOf<const Rows extends Readonly<Record<string, Refusal>>>(
+  rows: Rows,
+): { readonly [Name in keyof Rows & string]: Rows[Name] & { readonly reason: Name } } {
+  return Object.fromEntries(Object.entries(rows).map(([reason, row]) => [reason, { ...row, reason }])) as never;
+}
+
 /** A part of a policy: conditions on caller and arguments, lists of what may be called, rules over time, approvals. */
 export type PolicyPart = 'condition' | 'listing' | 'history' | 'approval';
 

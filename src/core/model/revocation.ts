@@ -1,5 +1,5 @@
 import type { Principal } from './principal.ts';
-import type { Route } from './route.ts';
+import type { Endpoint } from './route.ts';
 
 /** The tokens that a revocation speaks of: those that have every member that is set; without one, all of the issuer. */
 export interface RevokedTokens {
@@ -87,7 +87,7 @@ export interface RevocationSettings {
 /** The endpoint of global token revocation. */
 export interface RevocationEndpoint {
   /** What its callers must show. It has no upstream. */
-  readonly route: Route;
+  readonly route: Endpoint;
   readonly targets: readonly RevocationTarget[];
 }
 
@@ -98,7 +98,7 @@ export interface RevocationAnswer {
   readonly body?: unknown;
 }
 
-/** A question to the process that keeps revocations. */
+/** What the endpoints of revocation ask. */
 export type RevocationQuestion =
   | { readonly ask: 'push'; readonly source: string; readonly set: string }
   /** A push with a wrong credential. `address`: its client, where the log has addresses. */
@@ -117,11 +117,19 @@ export interface RevokeCommand {
 
 /** Revocation, for operators. */
 export interface OperatorRevocations {
-  /** What is remembered. */
-  all(): Iterable<Revocation>;
+  /** What is remembered, from the place `from` on. */
+  page(from: number): RevocationPage;
   /** Carries out a command. Resolves with the problem; undefined: it is kept. */
   revoke(command: RevokeCommand): Promise<string | undefined>;
   state(): RevocationState;
+}
+
+/** A part of what is remembered. */
+export interface RevocationPage {
+  /** A JSON line each. */
+  readonly lines: string;
+  /** Where the next part begins; undefined: this is the last one. */
+  readonly next: number | undefined;
 }
 
 /** The sources of revocations, and how full the memory is. */
@@ -204,7 +212,7 @@ export function roomOf({ commandTargets }: Pick<RevocationSettings, 'commandTarg
   return { entries: Math.floor(MAX_REVOCATIONS / shares), bytes: Math.floor(MAX_BYTES / shares) };
 }
 
-/** The kept revocations, and the process that keeps them. */
+/** The kept revocations, and what keeps more. */
 export interface RevocationAccess {
   readonly check: RevocationCheck;
   readonly receive: RevocationReceiver;

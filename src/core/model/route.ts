@@ -1,4 +1,4 @@
-import { type AuthorizationServer, type ClientCredentials, prefixedScopes } from './authorization-server.ts';
+import { type AuthorizationServer, prefixedScopes } from './authorization-server.ts';
 import type { Lock } from './definitions.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
@@ -15,40 +15,6 @@ export interface ResourceMetadata {
   /** `resource_tos_uri`. */
   readonly tosUri: string | undefined;
 }
-
-/** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */
-export type TokenType = 'access_token' | 'jwt';
-
-/**
- * A token exchange, RFC 8693: `server` issues a new token for the upstream, with the client's token as subject token.
- */
-export interface TokenExchange {
-  readonly credentials: ClientCredentials;
-  readonly server: AuthorizationServer;
-  /** Endpoint; undefined: `token_endpoint` of the server's discovered metadata. */
-  readonly endpoint: string | undefined;
-  /** How it is requested: by RFC 8693, or as Entra ID wants it (RFC 7523 with `requested_token_use`). */
-  readonly grant: 'token_exchange' | 'on_behalf_of';
-  /** The audience of the new token, RFC 8693 §2.1: names that the server knows. Empty: none is requested. */
-  readonly audience: readonly string[];
-  /** The same as absolute URIs, RFC 8707 §2. */
-  readonly resource: readonly string[];
-  /** Requested scopes; empty: the server decides. A grant that lacks one of them is refused. */
-  readonly scope: readonly string[];
-  /** `subject_token_type`, RFC 8693 §3. */
-  readonly subjectTokenType: TokenType;
-  /** `requested_token_type`. */
-  readonly requestedTokenType: TokenType;
-  /** The actor of the exchange: none, or the gateway by a token of its own (client credentials grant). */
-  readonly actor: 'none' | 'client_credentials';
-}
-
-/** The `Authorization` of requests to the upstream. Only `forward` sends the client's own token. */
-export type UpstreamToken =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'forward' }
-  | { readonly kind: 'phantom' }
-  | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
 
 /** A short-lived JWT that proves the caller's identity to the upstream. */
 export interface SignedIdentity {
@@ -92,7 +58,11 @@ export interface Upstream {
   readonly identity: ReadonlyMap<string, string>;
   /** A signed statement of the caller's identity, beside or instead of the plain headers. */
   readonly signedIdentity: SignedIdentity | undefined;
-  readonly token: UpstreamToken;
+  /**
+   * The `Authorization` of requests: `none`, `forward` for the client's own token, or the word of a capability that
+   * makes one.
+   */
+  readonly token: string;
   /** Those of {@link commandFields} that reach the client. */
   readonly allowedCommands: readonly CommandField[];
   readonly connectTimeoutMs: number;
@@ -119,8 +89,8 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** An entry of `routes`, resolved: names are replaced by what they name. */
-export interface Route {
+/** A path whose callers the gateway authenticates and decides on: that of a route, or one that it answers itself. */
+export interface Endpoint {
   readonly name: string;
   /** Canonical, `/` or without a trailing slash; matches whole segments. */
   readonly path: string;
@@ -129,25 +99,40 @@ export interface Route {
   readonly methods: ReadonlySet<string> | undefined;
   /** Open to every caller, without token or policy. */
   readonly public: boolean;
+  /** Whether the gateway answers it itself: only a token whose `aud` names it may decide on calls and tokens. */
+  readonly isOwn: boolean;
+  readonly resource: ResourceMetadata | undefined;
+  /** In the order in which they introspect an opaque token; empty only if it is public. */
+  readonly authorizationServers: readonly AuthorizationServer[];
+  /** What its servers, all of them, want before a scope in requests; undefined: nothing. */
+  readonly scopePrefix: string | undefined;
+  /** `aud` must contain one of them exactly; empty only if it is public. */
+  readonly audiences: readonly string[];
+  readonly tokens: ReadonlySet<TokenForm>;
+  /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
+  readonly dpop: Dpop | undefined;
+  /** Undefined: any valid token for the audience passes. */
+  readonly policy: Policy | undefined;
+  /** Which scopes a 401 names: {@link firstScopes}. */
+  readonly firstChallenge: 'policy' | 'supported' | 'none';
+  /** Requests of one subject; undefined: unlimited. */
+  readonly rate: Rate | undefined;
+  /** What happens to a path below its own; always `pass` on an http route. */
+  readonly below: 'refuse' | 'pass';
+  /** What happens to a query; always `pass` on an http route. */
+  readonly query: 'refuse' | 'pass';
+}
+
+/** An entry of `routes`, resolved: names are replaced by what they name. */
+export interface Route extends Endpoint {
+  readonly isOwn: false;
   /**
    * Whether it leads clients to the front door, which alone gets its own cookies, and what its clients authenticate
    * with.
    */
   readonly isFrontDoor: boolean;
-  /** Whether the gateway answers it itself: only a token whose `aud` names it may decide on calls and tokens. */
-  readonly isEndpoint: boolean;
-  readonly resource: ResourceMetadata | undefined;
-  /** In the order in which they introspect an opaque token; empty only on a public route. */
-  readonly authorizationServers: readonly AuthorizationServer[];
-  /** What its servers, all of them, want before a scope in requests; undefined: nothing. */
-  readonly scopePrefix: string | undefined;
-  /** `aud` must contain one of them exactly; empty only on a public route. */
-  readonly audiences: readonly string[];
-  readonly tokens: ReadonlySet<TokenForm>;
   /** Whether the operator chose {@link tokens}; otherwise they are what the servers can validate. */
   readonly statesTokens: boolean;
-  /** Undefined: any valid token for the audience passes. */
-  readonly policy: Policy | undefined;
   /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
   readonly lock: Lock | undefined;
   readonly upstream: Upstream;
@@ -155,22 +140,17 @@ export interface Route {
   readonly keepaliveMs: number | undefined;
   /** How often the gateway introspects the token of an open stream again; undefined: the token only expires. */
   readonly revalidateMs: number | undefined;
-  /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
-  readonly dpop: Dpop | undefined;
-  /** Which scopes a 401 names: {@link firstScopes}. */
-  readonly firstChallenge: 'policy' | 'supported' | 'none';
   /** Whether the gateway answers a `tools/call` that no new token would help with a tool result; `http` elsewhere. */
   readonly finalRefusals: 'http' | 'tool_error';
-  /** Requests of one subject on this route; undefined: unlimited. */
-  readonly rate: Rate | undefined;
-  /** What happens to a path below the route's own; always `pass` on an http route. */
-  readonly below: 'refuse' | 'pass';
-  /** What happens to a query; always `pass` on an http route. */
-  readonly query: 'refuse' | 'pass';
   /** Whether the gateway forwards WebSocket upgrades. */
   readonly upgrade: 'websocket' | undefined;
   /** The settings of capabilities, which `Slot` reads; undefined: none. */
   readonly slots: ReadonlyMap<object, object> | undefined;
+}
+
+/** Whether a call of the endpoint goes on to an upstream. */
+export function isRoute(endpoint: Endpoint): endpoint is Route {
+  return !endpoint.isOwn;
 }
 
 /** The URL of a route's server, as commands and locks ask it; `/` for the root. */
@@ -179,12 +159,12 @@ export function serverUrl({ origin, path }: Upstream): string {
 }
 
 /** Scopes as clients of a route must request them. */
-export function requestedScopes({ scopePrefix }: Route, scopes: readonly string[]): readonly string[] {
+export function requestedScopes({ scopePrefix }: Endpoint, scopes: readonly string[]): readonly string[] {
   return prefixedScopes(scopes, scopePrefix);
 }
 
 /** The scopes that a 401 of a route names, as policies have them; empty: none. */
-export function firstScopes({ firstChallenge, policy, resource }: Route): readonly string[] {
+export function firstScopes({ firstChallenge, policy, resource }: Endpoint): readonly string[] {
   const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
   return scopes ?? [];
 }

@@ -11,7 +11,7 @@ import {
 import type { Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { McpTarget } from '../model/policy.ts';
 import type { RecordDetails } from '../model/logged-members.ts';
-import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/route.ts';
 
 /** A row of the table of members. */
 export interface Row {
@@ -56,7 +56,7 @@ export class CommonPart {
   readonly members: CommonMembers;
   /** The length of the text, in UTF-16 code units: callers can make it long. */
   readonly length: number;
-  readonly #route: Route | undefined;
+  readonly #route: Endpoint | undefined;
   readonly #details: RecordDetails | undefined;
   #text: string;
   #uses = 0;

@@ -1,7 +1,7 @@
 import type { Events } from '../model/events.ts';
 import type { Clock } from '../lib/clock.ts';
-import { decisionMs, refusalIn } from '../model/decision.ts';
-import { type Outcome, outcomeKind } from '../model/outcome.ts';
+import { decisionMs, kindOf } from '../model/decision.ts';
+import type { Outcome } from '../model/outcome.ts';
 import type { Route } from '../model/route.ts';
 import { Rates } from './rates.ts';
 import { RecentDecisions } from './recent-decisions.ts';
@@ -87,7 +87,7 @@ export class Recorder implements Partial<Events> {
 
   decided(outcome: Outcome): void {
     this.decisions.add(outcome, this.#clock());
-    this.rates.decision(outcomeKind(outcome.allow, refusalIn(outcome)?.reason), decisionMs(outcome));
+    this.rates.decision(kindOf(outcome), decisionMs(outcome));
   }
 
   upstreamAnswered(_route: Route, ms: number): void {

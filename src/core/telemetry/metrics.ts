@@ -7,7 +7,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom
 import type { Events } from '../model/events.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { calledTool } from '../model/policy.ts';
-import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/route.ts';
 import { joinEvents } from './events.ts';
 import { RouteHistogram, Tally } from './request-metrics.ts';
 
@@ -34,6 +34,8 @@ type Row = AnyRow &
         readonly aggregator: 'sum' | 'min' | 'max';
         /** Absent before the first event, where 0 would mean something. */
         readonly isAbsent?: true;
+        /** Its value is asked for at each scrape. */
+        readonly isMeasured?: true;
         readonly on: Moves<Gauge>;
       }
     | { readonly kind: 'histogram'; readonly buckets: readonly number[]; readonly on: Moves<RouteHistogram> }
@@ -244,7 +246,8 @@ const revocationMetrics = {
     kind: 'gauge',
     help: 'Revocations that are remembered, of at most 1,000,000',
     labels: [],
-    aggregator: 'sum',
+    aggregator: 'max',
+    isMeasured: true,
     on: { revocationsKept: (gauge, count) => gauge.set(count) },
   },
   sallyport_revocation_room_used: {
@@ -252,6 +255,7 @@ const revocationMetrics = {
     help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
     labels: ['issuer'],
     aggregator: 'max',
+    isMeasured: true,
     on: {
       revocationRoomUsed: (gauge, issuer, used) =>
         used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
@@ -261,7 +265,7 @@ const revocationMetrics = {
     kind: 'gauge',
     help: '1 while events of the transmitter arrive; absent where another replica sees to it',
     labels: ['source'],
-    aggregator: 'sum',
+    aggregator: 'min',
     on: {
       revocationSourceUp: (gauge, source, up) =>
         up === undefined ? gauge.remove({ source }) : gauge.set({ source }, Number(up)),
@@ -273,7 +277,7 @@ const revocationMetrics = {
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
 /** `''` for a call that met no route. */
-function routeLabel(route: Route | undefined): string {
+function routeLabel(route: Endpoint | undefined): string {
   return route?.name ?? '';
 }
 
@@ -283,7 +287,7 @@ function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_d
 }
 
 /** The entry of the policy that lists a tool: a name that a caller made up must not become a time series. */
-function toolLabel(route: Route | undefined, tool: string): string {
+function toolLabel(route: Endpoint | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
 }
 
@@ -324,19 +328,20 @@ export function createFrontDoorMetrics(): Metrics {
   return metricsOf(frontDoorMetrics);
 }
 
-/** Creates the metrics of revocation, for the process that keeps revocations, once for all workers. */
-export function createRevocationMetrics(): Metrics {
-  return metricsOf(revocationMetrics);
+/** Creates the metrics of revocation. @param measure Called at each scrape: moves what has to be asked for. */
+export function createRevocationMetrics(measure?: (events: Events) => void): Metrics {
+  return metricsOf(revocationMetrics, measure);
 }
 
-function metricsOf(rows: Readonly<Record<string, Row>>): Metrics {
+function metricsOf(rows: Readonly<Record<string, Row>>, measure: (events: Events) => void = () => {}): Metrics {
   const registry = new Registry();
-  const events = joinEvents(...Object.entries(rows).map(([name, row]) => movesOf(name, row, registry)));
+  const measured = (): void => measure(events);
+  const events = joinEvents(...Object.entries(rows).map(([name, row]) => movesOf(name, row, registry, measured)));
   return { registry, events, page: async () => ({ type: registry.contentType, text: await registry.metrics() }) };
 }
 
 /** Registers one metric. @returns the events that move it. */
-function movesOf(name: string, row: Row, registry: Registry): Partial<Events> {
+function movesOf(name: string, row: Row, registry: Registry, measured = () => {}): Partial<Events> {
   const { help, kind } = row;
   const configuration = { name, help, labelNames: [...row.labels], registers: [registry] };
   switch (kind) {
@@ -346,7 +351,8 @@ function movesOf(name: string, row: Row, registry: Registry): Partial<Events> {
       return moving(counter, row.on);
     }
     case 'gauge': {
-      const gauge = new Gauge({ ...configuration, aggregator: row.aggregator });
+      const { aggregator, isMeasured } = row;
+      const gauge = new Gauge({ ...configuration, aggregator, ...(isMeasured && { collect: measured }) });
       if (row.isAbsent === true) gauge.remove();
       return moving(gauge, row.on);
     }
@@ -370,9 +376,9 @@ export function createWorkerMetrics(): Pick<Metrics, 'page'> {
   };
 }
 
-/** Lets the primary process ask this worker for the values of `registry`. */
-export function reportAsWorker(registry: Registry): Registry {
-  AggregatorRegistry.setRegistries([registry]);
+/** Lets the primary process ask this worker for the values of `registries`. */
+export function reportAsWorker(registries: readonly Registry[]): Registry {
+  AggregatorRegistry.setRegistries([...registries]);
   // The constructor begins to listen for the question.
   return new AggregatorRegistry();
 }

@@ -7,7 +7,6 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { http, startListener } from '../../core/lib/http/node-http.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import type { AdminRules, AdminSettings } from '../../core/model/config.ts';
-import type { OperatorRevocations } from '../../core/model/revocation.ts';
 import type { Metrics } from '../../core/telemetry/metrics.ts';
 import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
 import { readdir, readFile } from 'node:fs/promises';
@@ -21,8 +20,6 @@ export interface AdminView {
   /** How many processes serve; undefined without workers. */
   workers?(): number;
   readonly source: ConsoleSource;
-  /** Undefined without `revocation`. */
-  readonly revocations?: OperatorRevocations | undefined;
 }
 
 /** The second listener: for the operator's network, not for clients. */
@@ -131,7 +128,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     }
     if (path === REVOCATIONS_PATH) {
       access.requireToken(request);
-      return answerRevocations(request, response, view.revocations);
+      return answerRevocations(request, response, view.source);
     }
     if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
     const openPage = openPages.get(path);

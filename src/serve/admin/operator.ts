@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { AdminRefusal } from './access.ts';
 import type { ConsoleSource, OperatorAnswer } from '../../capabilities/console/process-source.ts';
-import type { OperatorRevocations, RevokeCommand } from '../../core/model/revocation.ts';
-import { json, jsonBody } from '../../capabilities/console/console.ts';
+import type { RevokeCommand } from '../../core/model/revocation.ts';
+import { jsonBody } from '../../capabilities/console/console.ts';
 
 /** Where operators see requests for approvals, and decide on them. */
 export const APPROVALS_PATH = '/approvals';
@@ -41,8 +41,6 @@ function send(response: ServerResponse, { status, body }: OperatorAnswer): void 
 export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
-const LINES = 1_000;
-const NO_REVOCATION = 'The gateway has no `revocation`: add `revocation: {}` to gateway.yaml, and restart it.\n';
 
 /**
  * Answers an operator: GET lists what is kept, a JSON line each, and POST revokes.
@@ -52,32 +50,27 @@ const NO_REVOCATION = 'The gateway has no `revocation`: add `revocation: {}` to 
 export async function answerRevocations(
   request: IncomingMessage,
   response: ServerResponse,
-  revocations: OperatorRevocations | undefined,
+  source: ConsoleSource,
 ): Promise<void> {
-  if (revocations === undefined) throw new AdminRefusal(404, NO_REVOCATION);
-  if (request.method === 'GET') return list(response, revocations);
+  if (request.method === 'GET') return list(response, source);
   if (request.method !== 'POST') throw new AdminRefusal(405, '', { allow: 'GET, POST' });
-  const command = await commandIn(request);
-  const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
-  const problem = await revocations.revoke(command);
-  if (problem !== undefined) throw new AdminRefusal(422, `Not revoked: ${problem}.\n`);
-  json(response, { status: 'revoked', until });
+  send(response, await source.ask('revoke', await commandIn(request)));
 }
 
-async function list(response: ServerResponse, revocations: OperatorRevocations): Promise<void> {
+/** A part at a time: a long list must not hold up requests, nor fill the memory. */
+async function list(response: ServerResponse, source: ConsoleSource): Promise<void> {
+  let part = await source.ask('revocations', 0);
+  if (part.status !== 200) throw new AdminRefusal(part.status, `${part.body}\n`);
   response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-  let lines = '';
-  let count = 0;
-  for (const revocation of revocations.all()) {
-    lines += `${JSON.stringify(revocation)}\n`;
-    count += 1;
-    if (count % LINES !== 0) continue;
-    // A long list must not hold up requests, nor fill the memory.
-    if (!response.write(lines)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
-    lines = '';
+  while (part.next !== undefined) {
+    if (!response.write(part.body))
+      await new Promise((resolve) => response.once('drain', resolve).once('close', resolve));
     if (response.destroyed) return;
+    part = await source.ask('revocations', part.next);
+    // The process that was asked has ended: an operator must not take a part for the whole.
+    if (part.status !== 200) return void response.destroy();
   }
-  response.end(lines);
+  response.end(part.body);
 }
 
 async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {

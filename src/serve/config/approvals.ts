@@ -2,8 +2,9 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { ApprovalSettings, Config } from '../../core/model/config.ts';
 import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
-import { serverIn } from './authorization-servers.ts';
-import { endpointRoute, requireOwnAudience, type Referents } from './routes.ts';
+import { serverIn } from '../../core/config/credentials.ts';
+import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
+import type { Referents } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from '../../core/config/values.ts';
 
 type Surrounding = Pick<Referents, 'publicUrl' | 'servers' | 'rate'> & Pick<Config, 'routes'>;
@@ -31,7 +32,7 @@ export function readApprovals(
     url: publicUrl + path,
     backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
     // Approvers' tokens are validated as those of any other route.
-    route: endpointRoute({
+    route: ownEndpoint({
       name: 'approvals',
       path,
       methods: new Set(['GET', 'HEAD', 'POST', 'OPTIONS']),

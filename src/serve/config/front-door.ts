@@ -5,6 +5,7 @@ import { type AuthorizationServer, prefixedScopes } from '../../core/model/autho
 import {
   type AssertionIssuer,
   type ClaimsMapping,
+  type ClientGrant,
   type ClientRules,
   FRONT_DOOR,
   type FrontDoor,
@@ -13,6 +14,7 @@ import {
   type RegisteredClient,
   type RegistrationRules,
   reservedClaims,
+  WORKLOAD_PREFIX,
 } from '../../core/model/front-door.ts';
 import {
   entryOf,
@@ -20,12 +22,14 @@ import {
   anyText,
   claimName,
   domain,
+  endpointUrl,
   issuerUrl,
   network,
   plainUrl,
   reject,
 } from '../../core/config/values.ts';
-import { readCredentials, readTimes } from './authorization-servers.ts';
+import { readTimes } from './authorization-servers.ts';
+import { readCredentials } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,
@@ -57,7 +61,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
   const tokens = field.get('tokens');
   const format = tokens.get('format').choice();
   const gatewaySecret = secretOfGateway(root, env);
-  const clients = readClients(field.get('clients'));
+  const clients = readClients(field.get('clients'), scopes);
   const keys = field.get('keys').text();
   const limits = field.get('limits');
   const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
@@ -242,7 +246,7 @@ function readAssertions(
 
 /** A client that can authenticate: any program could present the assertions of another. */
 function confidential(id: string, { registered }: FrontDoor['clients']): string {
-  if (registered.get(id)?.secret !== undefined) return id;
+  if (registered.get(id)?.clientAuth !== 'none') return id;
   return reject('is a public client', `set front_door.clients.registered.${id}.client_secret`);
 }
 
@@ -255,7 +259,7 @@ function among(mapping: ReadonlyMap<string, unknown>, name: string): (text: stri
 
 type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']>;
 
-function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
+function readClients(field: Field<ClientsKeys | undefined>, scopes: FrontDoor['scopes']): ClientRules {
   const refresh = field.get('refresh').isTrue();
   const registration = field.get('registration');
   return {
@@ -267,7 +271,7 @@ function readClients(field: Field<ClientsKeys | undefined>): ClientRules {
       field
         .get('registered')
         .entries()
-        .map(([id, client]) => [id, readRegistered(id, client, refresh)]),
+        .map(([id, client]) => [id, readRegistered(id, client, { refresh, scopes })]),
     ),
   };
 }
@@ -283,19 +287,110 @@ function readRegistration(field: Field<ClientsKeys['registration']>): Registrati
   };
 }
 
-function readRegistered(id: string, field: Field<RegisteredClientKeys>, refresh: boolean): RegisteredClient {
+function readRegistered(
+  id: string,
+  field: Field<RegisteredClientKeys>,
+  defaults: { readonly refresh: boolean; readonly scopes: FrontDoor['scopes'] },
+): RegisteredClient {
   if (id === 'approvals')
     field.addProblem('is the client identifier of the page of approvals: choose another one', 'key');
   if (id === 'gateway') field.addProblem('is the client identifier of the gateway itself: choose another one', 'key');
-  const own = field.get('refresh');
+  if (id.startsWith(WORKLOAD_PREFIX))
+    field.addProblem(
+      `begins with ${WORKLOAD_PREFIX}, as the client identifiers of workloads do: choose another one`,
+      'key',
+    );
+  const grants = readGrants(field, defaults.refresh);
+  const authentication = readClientAuthentication(field);
+  const redirectUris = field.get('redirect_uris');
+  const hasCode = grants.has('authorization_code');
+  if (hasCode && !redirectUris.present) field.addProblem('missing key: redirect_uris', 'key');
+  if (!hasCode && redirectUris.present)
+    redirectUris.addProblem('applies only with authorization_code in grants: remove it, or add the grant', 'key');
   return {
     name: field.get('name').text() ?? id,
-    // One that cannot be read makes no public client.
-    secret: field.get('client_secret').text() ?? (field.get('client_secret').present ? '' : undefined),
-    redirectUris: field.get('redirect_uris').list(registeredRedirect),
-    refresh: own.present ? own.isTrue() : refresh,
+    grants,
+    ...authentication,
+    redirectUris: redirectUris.list(registeredRedirect),
+    ...readOwnTokens(field, { grants, clientAuth: authentication.clientAuth, scopes: defaults.scopes }),
     mayApprove: field.get('approvals').isTrue(),
   };
+}
+
+/** `refresh` and `refresh_token` among `grants` say the same; `clients.refresh` counts where neither is there. */
+function readGrants(field: Field<RegisteredClientKeys>, refreshByDefault: boolean): ReadonlySet<ClientGrant> {
+  const [listed, refresh] = [field.get('grants'), field.get('refresh')];
+  const grants = new Set<ClientGrant>(listed.choices());
+  if (!listed.present)
+    return refresh.present ? withRefresh(grants, refresh.isTrue()) : withRefresh(grants, refreshByDefault);
+  if (refresh.present && refresh.isTrue() !== grants.has('refresh_token'))
+    refresh.addProblem('says another thing than refresh_token in grants: remove it', 'key');
+  if (grants.has('refresh_token') && grants.size === 1)
+    listed.addProblem('needs another grant beside refresh_token: a refresh token comes with the token of another one');
+  return grants;
+}
+
+function withRefresh(grants: ReadonlySet<ClientGrant>, refreshes: boolean): ReadonlySet<ClientGrant> {
+  return refreshes ? new Set([...grants, 'refresh_token']) : grants;
+}
+
+function readClientAuthentication(
+  field: Field<RegisteredClientKeys>,
+): Pick<RegisteredClient, 'clientAuth' | 'secret' | 'jwksUri'> {
+  const [method, secret, jwksUri] = [field.get('client_auth'), field.get('client_secret'), field.get('jwks_uri')];
+  const clientAuth = method.choice() ?? (secret.present ? 'client_secret_basic' : 'none');
+  const usesSecret = clientAuth === 'client_secret_basic' || clientAuth === 'client_secret_post';
+  if (usesSecret && !secret.present)
+    field.addProblem(`missing key: client_secret (needed with client_auth: ${clientAuth})`, 'key');
+  if (!usesSecret && secret.present) secret.addProblem(`does not apply with client_auth: ${clientAuth}`, 'key');
+  const usesKeys = clientAuth === 'private_key_jwt';
+  if (usesKeys && !jwksUri.present)
+    field.addProblem('missing key: jwks_uri (needed with client_auth: private_key_jwt)', 'key');
+  if (!usesKeys && jwksUri.present) jwksUri.addProblem('applies only with client_auth: private_key_jwt', 'key');
+  return {
+    clientAuth,
+    // One that cannot be read makes no public client.
+    secret: secret.text() ?? (secret.present ? '' : undefined),
+    jwksUri: jwksUri.read(endpointUrl),
+  };
+}
+
+/** What the tokens of `client_credentials` have. */
+function readOwnTokens(
+  field: Field<RegisteredClientKeys>,
+  client: Pick<RegisteredClient, 'grants' | 'clientAuth'> & Pick<FrontDoor, 'scopes'>,
+): Pick<RegisteredClient, 'scopes' | 'claims'> {
+  const [scopes, claims] = [field.get('scopes'), field.get('claims')];
+  if (client.grants.has('client_credentials')) {
+    if (client.clientAuth === 'none')
+      field.addProblem(
+        'client_credentials needs a client that authenticates: set client_secret, or client_auth',
+        'key',
+      );
+    if (!scopes.present) field.addProblem('missing key: scopes (needed with client_credentials in grants)', 'key');
+  } else {
+    for (const key of [scopes, claims])
+      if (key.present) key.addProblem('applies only with client_credentials in grants', 'key');
+  }
+  return { scopes: readScopesOf(scopes, client.scopes), claims: readConstants(claims) };
+}
+
+/** Scopes that a party gets without a sign-in, which `max_age` could be compared with. */
+function readScopesOf(field: Field<readonly string[] | undefined>, scopes: FrontDoor['scopes']): readonly string[] {
+  const isKnown = among(scopes, 'scopes');
+  return field.list((text) => {
+    const name = isKnown(text);
+    return scopes.get(name)?.maxAgeMs === undefined ? name : reject('has max_age, and no person signs in here');
+  });
+}
+
+function readConstants(field: Field<RegisteredClientKeys['claims']>): Readonly<Record<string, unknown>> {
+  const constants = field.entries().map(([claim, value]) => {
+    if (reservedClaims.has(claim)) value.addProblem(`the front door itself sets ${claim}`, 'key');
+    return [claim, value.json()] as const;
+  });
+  // Not by assignment: a claim may be named `__proto__`.
+  return Object.fromEntries(constants);
 }
 
 /** An https URL in which `*` stands for a part of a segment, and a final `**` for any rest of the path. */

@@ -17,7 +17,8 @@ import {
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
-import { readAuthorizationServers, serverIn } from './authorization-servers.ts';
+import { readAuthorizationServers } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
 import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
@@ -210,7 +211,7 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
-    slots: capabilities.map(({ read }) => read(root)),
+    slots: capabilities.map(({ read }) => read(root, { publicUrl, servers })),
   });
   return {
     publicUrl,

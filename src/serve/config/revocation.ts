@@ -9,9 +9,9 @@ import type {
   RevocationTarget,
 } from '../../core/model/revocation.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
-import { endpointRoute, requireOwnAudience } from './routes.ts';
+import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
@@ -113,7 +113,7 @@ function readEndpoint(
   const audience = audienceField.text() ?? publicUrl + path;
   requireOwnAudience(audienceField, audience, { routes, risk: 'revoke' });
   return {
-    route: endpointRoute({
+    route: ownEndpoint({
       name: 'revocation',
       path,
       methods: new Set(['POST']),

@@ -1,6 +1,7 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Dpop } from '../../core/model/route.ts';
+import { supportedForms } from '../../core/config/endpoints.ts';
 import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { algorithm } from '../../core/config/values.ts';
@@ -19,14 +20,6 @@ export function readTokens(
     }
   }
   return new Set(field.choices());
-}
-
-/** The forms of tokens that one of the servers can validate. */
-export function supportedForms(servers: readonly AuthorizationServer[]): ReadonlySet<TokenForm> {
-  const forms = new Set<TokenForm>();
-  if (servers.some(({ jwt }) => jwt !== undefined)) forms.add('jwt');
-  if (servers.some(({ introspection }) => introspection !== undefined)) forms.add('opaque');
-  return forms;
 }
 
 /**
@@ -75,28 +68,6 @@ function prefixOf({ introspection }: AuthorizationServer): string {
 
 function listed(servers: readonly AuthorizationServer[]): string {
   return servers.map(({ name }) => name).join(' and ');
-}
-
-/**
- * Requires that introspection yields a JWT for every token, because `token: phantom` sends that JWT to the upstream. A
- * JWT that the client presented is not introspected, and is never forwarded; a server may answer in JSON.
- *
- * @param token `upstream.token` of the route.
- */
-export function requireSignedAnswers(
-  token: Field<UpstreamKeys['token']>,
-  forms: ReadonlySet<TokenForm>,
-  servers: readonly AuthorizationServer[],
-): void {
-  if (servers.length === 0) return;
-  if (forms.has('jwt')) {
-    token.addProblem('phantom is only for opaque tokens: set tokens: [opaque] on the route');
-  }
-  const introspecting = servers.filter((server) => server.introspection !== undefined);
-  const plain = introspecting.filter((server) => server.introspection?.response.kind !== 'jwt').map(({ name }) => name);
-  if (introspecting.length === 0)
-    token.addProblem('phantom needs an authorization server with introspection and response: jwt');
-  if (plain.length > 0) token.addProblem(`phantom needs introspection.response: jwt of ${plain.join(' and ')}`);
 }
 
 /** `dpop` of a route. A mapping enables it, even `{}`. */

@@ -5,17 +5,17 @@ import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
-import { serverIn } from './authorization-servers.ts';
+import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
-import type { SlotEntry } from '../../capabilities/capability.ts';
+import type { Capability, ReadRoute } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
-import { readDpop, readTokens, requireOwners, requireSignedAnswers, supportedForms } from './route-tokens.ts';
+import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
-import { didYouMean, quoted } from '../../core/lib/wording.ts';
+import { didYouMean } from '../../core/lib/wording.ts';
 
 /** The settings that keys of routes refer to. */
 export interface Referents {
@@ -35,7 +35,7 @@ export interface Referents {
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
-  readonly slots: readonly ((route: Field<RouteKeys>) => SlotEntry | undefined)[];
+  readonly slots: readonly ReturnType<Capability['read']>[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -122,16 +122,15 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
   requireOwners(field, tokens, servers);
-  const upstream = readUpstream(field.get('upstream'), protocol, referents.servers);
+  const upstream = readUpstream(field.get('upstream'), protocol);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
-  if (upstream.token.kind === 'phantom') requireSignedAnswers(field.get('upstream').get('token'), tokens, servers);
-  return {
+  const route: ReadRoute = {
     name: field.get('name').read(anyText) ?? '',
     path,
     protocol: protocol ?? 'http',
     methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
     public: open,
-    isEndpoint: false,
+    isOwn: false,
     isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
     resource,
     firstChallenge: open ? 'none' : readFirstChallenge(field.get('first_challenge'), protocol, resource),
@@ -152,12 +151,9 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
-    slots: open ? undefined : new Map(referents.slots.flatMap((read) => [read(field) ?? []].filter(isEntry))),
   };
-}
-
-function isEntry(entry: SlotEntry | readonly []): entry is SlotEntry {
-  return entry.length > 0;
+  const slots = referents.slots.map((read) => (open ? undefined : read(field, route)));
+  return { ...route, slots: open ? undefined : new Map(slots.filter((entry) => entry !== undefined)) };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
@@ -290,61 +286,5 @@ function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
     documentation: field.get('documentation').read(pageUrl),
     policyUri: field.get('policy_uri').read(pageUrl),
     tosUri: field.get('tos_uri').read(pageUrl),
-  };
-}
-
-/** Reports an audience of an endpoint that a route has too. `risk`: what the callers of that route could then do. */
-export function requireOwnAudience(
-  field: Field,
-  audience: string,
-  { routes, risk }: { readonly routes: readonly Route[]; readonly risk: string },
-): void {
-  const other = routes.find(({ audiences }) => audiences.includes(audience));
-  if (other === undefined) return;
-  const shown = field.present ? field.quoted() : quoted(audience);
-  const where = `${shown} is also an audience of route ${other.name}`;
-  field.addProblem(`${where}: its callers could ${risk}; choose another one`);
-}
-
-/**
- * The route of an endpoint that the gateway answers itself, such as that of approvals: its callers are authenticated as
- * on any other route, and it has no upstream.
- */
-export function endpointRoute(
-  route: Pick<Route, 'name' | 'path' | 'methods' | 'authorizationServers' | 'audiences'> &
-    Partial<Pick<Route, 'resource' | 'firstChallenge' | 'scopePrefix' | 'policy' | 'rate' | 'below' | 'query'>>,
-): Route {
-  return {
-    protocol: 'http',
-    public: false,
-    isFrontDoor: false,
-    isEndpoint: true,
-    resource: undefined,
-    firstChallenge: 'none',
-    scopePrefix: undefined,
-    tokens: supportedForms(route.authorizationServers),
-    statesTokens: false,
-    policy: undefined,
-    lock: undefined,
-    upstream: {
-      origin: 'http://127.0.0.1:9',
-      path: '',
-      identity: new Map(),
-      signedIdentity: undefined,
-      token: { kind: 'none' },
-      allowedCommands: [],
-      connectTimeoutMs: 1,
-      responseTimeoutMs: 1,
-    },
-    keepaliveMs: undefined,
-    revalidateMs: undefined,
-    dpop: undefined,
-    finalRefusals: 'http',
-    rate: undefined,
-    below: 'refuse',
-    query: 'refuse',
-    upgrade: undefined,
-    slots: undefined,
-    ...route,
   };
 }

@@ -7,12 +7,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Authentication, createAuthenticators } from '../../tokens/authenticator.ts';
 import { createServerClient } from '../../tokens/servers/client.ts';
-import { createCredentialSources } from '../../capabilities/exchange/credential-source.ts';
+import { capabilities } from '../../capabilities/all.ts';
+import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import {
   createIdentityHeaders,
   createSignIdentity,
   type SignIdentity,
 } from '../../core/gateway/forward/identity-headers.ts';
+import type { ProcessParts, RouteParts } from '../../capabilities/capability.ts';
 import { createRotatingKeys } from '../../core/lib/rotating-keys.ts';
 import { unlimitedFailures } from '../../core/gateway/limit/failures.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
@@ -44,12 +46,12 @@ export async function callerFields(token: string, route: Route, config: Config):
     const authentication = authenticationOn(route, config, clients);
     const held = presented(token);
     const principal = await authentication.revalidate(held);
-    const source = createCredentialSources(() => {}, Date.now)(route, {
-      clients,
-      revalidate: (each) => authentication.revalidate(each),
-    });
+    const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
+    const onRoute = capabilities.map(({ openProcess }) =>
+      openProcess(quiet).open({ config, clients }).of(route, { revalidate }),
+    );
     const decision = { plan: route.policy?.decide(principal, listing).plan };
-    const credential = await source.credential({ principal, decision }, held);
+    const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);
     const fields: string[] = credential === undefined ? [] : ['authorization', credential];
     createIdentityHeaders(route, signIdentityOf(route, config)).addTo(fields, principal, randomUUID());
     const headers = new Headers();
@@ -57,6 +59,9 @@ export async function callerFields(token: string, route: Route, config: Config):
     return headers;
   });
 }
+
+/** A command counts and logs nothing. */
+const quiet: ProcessParts = { clock: Date.now, events: { tokenLookup() {} }, log() {}, answers: undefined };
 
 function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config): SignIdentity | undefined {
   // Without `session_key`, no upstream can verify what this process signs.

@@ -8,6 +8,7 @@
 import { type Allowed, createAllowed } from '../../core/gateway/listen/allow.ts';
 import { arrive, canonicalCall } from '../../core/gateway/listen/call.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
+import type { OwnEndpoint } from '../../capabilities/capability.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
@@ -21,15 +22,14 @@ import {
 } from '../../core/gateway/respond/publish.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
-import { createApprovalStages } from '../../capabilities/approvals/opened.ts';
+import { createApprovalEndpoint } from '../../capabilities/approvals/opened.ts';
 import { createForwardAuth } from '../../capabilities/forward-auth/forward-auth.ts';
 import {
   type ConfigScope,
   type ConfiguredGateway,
   createFailureLimit,
-  createRouteStages,
+  createWiring,
   type ProcessScope,
-  type ServedRoute,
 } from './route-stages.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import { digestOf, isSameSecret } from '../../core/lib/digest.ts';
@@ -45,7 +45,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const { log, events, clock, certificateOf } = processScope;
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
-  const stagesOf = createRouteStages(config, configScope, processScope, { allowed, crossOrigin });
+  const wiring = createWiring(config, configScope, processScope, { allowed, crossOrigin });
   const access = processScope.revocation;
   const revocation =
     config.revocation &&
@@ -58,8 +58,8 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     });
   const routed = createRouter(
     new Map([
-      ...config.routes.map((route) => [route.path, stagesOf(route)] as const),
-      ...endpointStages().map((stages) => [stages.route.path, stages] as const),
+      ...config.routes.map((route) => [route.path, wiring.ofRoute(route)] as const),
+      ...ownEndpoints().map((own) => [own.endpoint.path, wiring.ofOwn(own)] as const),
     ]),
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
@@ -108,16 +108,15 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     gateway.record({ ...nothing, call, allow: false, denial, answer: given, details: config.log.details, decidedAt });
   }
 
-  /** The endpoints that the gateway itself answers are routes as any other, but for their last stage. */
-  function endpointStages(): readonly ServedRoute[] {
+  function ownEndpoints(): readonly OwnEndpoint[] {
     const { approvals } = configScope;
     const [api, endpoint] = [config.approvals?.route, config.revocation?.endpoint?.route];
-    const stages: ServedRoute[] = [];
+    const own = configScope.capabilities.flatMap(({ endpoints = [] }) => endpoints);
     if (endpoint !== undefined && revocation !== undefined)
-      stages.push({ ...stagesOf(endpoint), forward: (granted) => revocation.revoke(granted) });
+      own.push({ endpoint, answer: (granted) => revocation.revoke(granted) });
     if (api !== undefined && approvals !== undefined)
-      stages.push(createApprovalStages(stagesOf(api), { approvals, crossOrigin, frontDoor: config.frontDoor }));
-    return stages;
+      own.push(createApprovalEndpoint(api, { approvals, crossOrigin, frontDoor: config.frontDoor }));
+    return own;
   }
 
   /** The stages of the route that a refused call names, so that an MCP client gets an MCP error. Decides nothing. */

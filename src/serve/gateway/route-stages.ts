@@ -8,8 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { type Authentication, type Authenticators, createRevocationGuard } from '../../tokens/authenticator.ts';
 import { createTokenReader } from '../../tokens/credentials.ts';
 import { createPossession, createProofChecks, type Nonces } from '../../capabilities/possession/possession.ts';
-import { createAuthorize, createActionReader } from '../../core/gateway/authorize/authorize.ts';
+import { createActionReader, createAuthorize, createRequestReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
+import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createForward } from '../../core/gateway/forward/forward.ts';
 import { createSignIdentity, identityNames, type SignIdentity } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
@@ -31,18 +32,17 @@ import type { Call } from '../../core/model/call.ts';
 import type { PresentedToken } from '../../core/model/grant.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { ownCookies } from '../../core/model/fields.ts';
-import type { Route } from '../../core/model/route.ts';
+import type { Endpoint, Route } from '../../core/model/route.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
-import type { CredentialSources } from '../../capabilities/exchange/credential-source.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
 import type { LockedRoutes } from '../../capabilities/lock/locked-routes.ts';
-import type { Opened } from '../../capabilities/capability.ts';
+import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
@@ -51,8 +51,8 @@ import type { Failures, RateLimiters, ReplayMemory } from '../../core/model/shar
 import type { RevocationAccess } from '../../core/model/revocation.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 
-/** A route of one configuration, and its stages. */
-export interface ServedRoute extends Stages {
+/** An endpoint of one configuration, and its stages. */
+interface ServedEndpoint extends Stages {
   /** The stages for the questions of proxies. */
   readonly forwardAuthStages: Stages;
   /** Undefined on a public route. */
@@ -70,13 +70,19 @@ interface BrowserRules {
 /** CORS of the front door: a page of any origin can be a client, and cookies are never sent with its requests. */
 const anyOrigin = createCrossOrigin(() => true);
 
-/** Creates the wiring of the routes of `config`. */
-export function createRouteStages(
+/** The wiring of one configuration. */
+export interface Wiring {
+  readonly ofRoute: (route: Route) => ServedEndpoint;
+  readonly ofOwn: (own: OwnEndpoint) => ServedEndpoint;
+}
+
+/** Creates the wiring of the endpoints of `config`. */
+export function createWiring(
   config: Config,
   configScope: ConfigScope,
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
-): (route: Route) => ServedRoute {
+): Wiring {
   const { clients, limiters, ledger, approvals, capabilities, sessions, nonces, identityKeys } = configScope;
   const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
@@ -92,20 +98,65 @@ export function createRouteStages(
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
 
-  return (route) => {
-    const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
-    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
-    const signIdentity = signIdentityOf(route);
+  return { ofRoute, ofOwn };
+
+  /** The stages up to the decision, and the answer to a refusal. */
+  function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin) {
     const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
     const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
     const methods = methodsOf(route);
+    const stages = {
+      route,
+      allow: allowed.require,
+      preflight: (call: Call) => crossOrigin.preflight(call, methods),
+      admit: createAdmit(route),
+      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
+      authenticate: (token: PresentedToken | undefined, call: Call) =>
+        token === undefined ? undefined : authentication?.authenticate(token, call),
+      limit: createLimit(route, limiters),
+      hold: (token: PresentedToken | undefined, call: Call) =>
+        token && { token, revalidate: () => newest().revalidate(token, call) },
+    };
+    return { stages, authentication, refusing: { methods, publicUrl, crossOrigin, nonce } };
+  }
+
+  /** Calls of an endpoint that the gateway itself answers: no gate, no credential, no proxy asks about them. */
+  function ofOwn({ endpoint, answer, receive }: OwnEndpoint): ServedEndpoint {
+    const { stages, authentication, refusing } = callerStages(endpoint, ofAllowed);
+    const refuseAll = (detail: string) => (): never => {
+      throw new Denial('route.unknown', detail);
+    };
+    const own: Stages = {
+      ...stages,
+      preflight: (call) => stages.preflight(call) || receive?.(call) === true,
+      admitUpgrade: createAdmitUpgrade({ upgrade: undefined }),
+      readAction: createRequestReader(endpoint),
+      authorize: createAuthorize(endpoint, clock, false),
+      gates: [],
+      credential: { obtain: () => undefined },
+      forward: answer,
+      forwardUpgrade: refuseAll('the gateway itself upgrades nothing'),
+      refuse: createRefuse(endpoint, refusing),
+    };
+    return {
+      ...own,
+      authentication,
+      forwardAuthStages: { ...own, allow: refuseAll('no proxy asks about an endpoint of the gateway') },
+      reconsider: refuseAll('its path leads elsewhere now'),
+    };
+  }
+
+  function ofRoute(route: Route): ServedEndpoint {
+    const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
+    const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin);
+    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
+    const signIdentity = signIdentityOf(route);
+    const { nonce } = refusing;
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const lock = processScope.locks.of(route);
-    const exchange = processScope.credentialSources(route, {
-      clients,
-      revalidate: async (token) => authentication?.revalidate(token),
-    });
-    const onRoute = capabilities.map((each) => each.of(route));
+    const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
+    const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
+    const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const later = [
       historyGate(route, { ledger, onReturned: events.returned }),
@@ -130,26 +181,21 @@ export function createRouteStages(
       askAboutList,
       signIdentity,
       bindings,
-      onUnauthorized: exchange.onUnauthorized,
+      onUnauthorized: credential.onUnauthorized,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
         crossOrigin: crossOrigin.headers,
         reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
-        upstreamChallenges: route.isFrontDoor || route.upstream.token.kind === 'forward',
+        upstreamChallenges: route.isFrontDoor || route.upstream.token === 'forward',
         nonce,
         sessionId: (theirs, grant) => bindings.giveSession(theirs, grant),
       }),
     };
-    const stages: Stages = {
-      route,
-      allow: route.isFrontDoor ? allowed.requireHost : allowed.require,
-      preflight: (call) => crossOrigin.preflight(call, methods),
-      admit: createAdmit(route),
+    const stages: Stages & { readonly route: Route } = {
+      ...ofCaller,
+      ...(route.isFrontDoor && { allow: allowed.requireHost }),
       admitUpgrade: createAdmitUpgrade(route),
-      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
-      authenticate: (token, call) => (token === undefined ? undefined : authentication?.authenticate(token, call)),
-      limit: createLimit(route, limiters),
       readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
       authorize: createAuthorize(
         route,
@@ -157,15 +203,11 @@ export function createRouteStages(
         onRoute.some(({ readsArguments }) => readsArguments),
       ),
       gates,
-      exchange: exchange.credential,
-      hold: (token, call) => token && { token, revalidate: () => newest().revalidate(token, call) },
+      credential,
       forward: createForward(route, forwarding),
       forwardUpgrade: createForwardUpgrade(route, forwarding),
       refuse: createRefuse(route, {
-        methods,
-        publicUrl,
-        crossOrigin,
-        nonce,
+        ...refusing,
         elicits: route.protocol === 'mcp',
         toolErrorPath: route.finalRefusals === 'tool_error' ? route.path : undefined,
       }),
@@ -189,7 +231,7 @@ export function createRouteStages(
         stream.revalidateEvery(route.revalidateMs);
       },
     };
-  };
+  }
 
   function readWhole(call: Call): Promise<Buffer> {
     return readBody(call, requestBodyBytes, room);
@@ -228,7 +270,6 @@ export interface ProcessScope {
   readonly revocation: RevocationAccess | undefined;
   /** Proofs of possession that were used. */
   readonly replays: ReplayMemory;
-  readonly credentialSources: CredentialSources;
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;

@@ -10,26 +10,23 @@ import {
   type ConsoleSource,
   type InForce,
   joinedAnswer,
+  patienceWithOne,
 } from '../../capabilities/console/process-source.ts';
-import { createProcessLedger } from '../../capabilities/history/memory-ledger.ts';
-import { loadOnce } from '../../core/lib/single-flight.ts';
 import { openCertificate } from '../../core/gateway/listen/certificates.ts';
 import type { Config } from '../../core/model/config.ts';
 import { createJsonLines } from '../../core/telemetry/json-lines.ts';
 import { Log } from '../../core/telemetry/log.ts';
 import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
-import { everything, openRevocation, readiness } from '../../capabilities/revocation/opened.ts';
 import { copyLines, standardOutput } from '../standard-output.ts';
 import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
-import { answerTo, type FromWorker, type Question, Questions, takeReply, type ToWorker } from './worker-messages.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../capabilities/console/messages.ts';
-import { stackOf } from '../../core/lib/wording.ts';
 
 /**
  * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
  * worker that ends is replaced. Only the primary process reads files: all workers have the same configuration and
- * certificate from it.
+ * certificate from it. It keeps nothing for them: what they must know together is in `shared`.
  *
  * @throws {WorkerFault} if the first workers cannot listen.
  */
@@ -58,12 +55,6 @@ export async function startWorkers(
       Date.now,
     ));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
-  const { config: first } = loaded;
-  const kept = first.revocation && (await openRevocation(first, log, Date.now));
-  kept?.follow(
-    (news) => tellAll({ kind: 'revoked', news }),
-    () => tellAll(readiness(kept.check)),
-  );
   let { snapshot } = loaded;
   const backOff = restartBackOff();
   let stopping = false;
@@ -73,13 +64,6 @@ export async function startWorkers(
     if (worker.isConnected()) worker.send(message);
   }
   const source = createWorkersSource(workers, tell);
-  /** Outlives workers: what they counted stays counted. */
-  const ledger = createProcessLedger();
-  // Loaded only here: most gateways have no approvals.
-  const approvals = loadOnce(async () => {
-    const { MemoryApprovals } = await import('../../capabilities/approvals/memory-approvals.ts');
-    return new MemoryApprovals(Date.now);
-  });
   function tellAll(message: ToWorker): void {
     for (const worker of workers()) tell(worker, message);
   }
@@ -92,8 +76,6 @@ export async function startWorkers(
     worker.process.stderr?.pipe(process.stderr, { end: false });
     // A message to a worker that has just ended fails (EPIPE); `exit` reports its end.
     worker.on('error', () => {});
-    // Before it begins: a worker that does not know of a revocation must not accept the token.
-    for (const message of kept === undefined ? [] : everything(kept.check)) tell(worker, message);
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
     for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
@@ -101,24 +83,10 @@ export async function startWorkers(
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'sightings') passOn(message, worker);
       if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
-      if (message.kind === 'question') void reply(worker, message);
     });
     const url = await listeningUrl(worker.process, 'a worker');
     backOff.reset();
     return url;
-  }
-
-  async function reply(worker: Worker, question: Question): Promise<void> {
-    const { number } = question;
-    try {
-      const found = answerTo(question, { ledger, approvals, revocation: kept?.receive });
-      // What is known now is sent now: a call waits for it.
-      tell(worker, { kind: 'reply', number, answer: found instanceof Promise ? await found : found });
-    } catch (error) {
-      // The worker gets no answer, and refuses the call.
-      const stack = stackOf(error);
-      log.event('error', `a bug: the worker's question about ${question.of} has no answer`, { stack });
-    }
   }
 
   function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
@@ -165,7 +133,6 @@ export async function startWorkers(
       else worker.process.kill('SIGKILL');
     }
     await Promise.all(ended);
-    await kept?.close();
   }
 
   let url: string | undefined;
@@ -174,7 +141,7 @@ export async function startWorkers(
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
     const view = { metrics: metrics.page, inForce, workers: () => workers().length, source };
-    admin = await openAdmin({ log, clock: Date.now, kept, moreMetrics, ...view });
+    admin = await openAdmin({ log, clock: Date.now, moreMetrics: [moreMetrics], ...view });
   } catch (error) {
     await stop(0);
     throw error;
@@ -186,11 +153,11 @@ export async function startWorkers(
     adminUrl: admin?.url,
     log,
     reopenLog: () => tellAll({ kind: 'reopen-log' }),
-    kept,
-    endTokens: (digests) => tellAll({ kind: 'end-tokens', digests }),
+    kept: undefined,
+    // The store tells the workers.
+    endTokens() {},
     reload(next: Config, nextSnapshot) {
       snapshot = nextSnapshot;
-      kept?.use(next);
       tellAll({ kind: 'reload', file, snapshot });
       log.configure(next.log);
       admin?.reload(next.admin);
@@ -258,19 +225,35 @@ export function createWorkersSource(
   tell: (worker: Worker, message: ToWorker) => void,
 ): WorkersSource {
   const watchers = new Set<(batch: Batch) => void>();
-  const questions = new Questions<{ worker: Worker; question: ConsoleQuestion; argument: unknown }>(
-    (number, { worker, ...content }) => tell(worker, { kind: 'ask', number, ...content }),
-    { patienceMs: PATIENCE_MS, maxWaiting: Infinity },
-  );
+  /** The questions that wait for their answer, by their numbers. */
+  const waiting = new Map<number, (answer: unknown) => void>();
+  let lastNumber = 0;
 
   function tellWhetherWatched(): void {
     for (const worker of workers()) tell(worker, { kind: 'watch', isWatched: watchers.size > 0 });
   }
 
+  /** Resolves with undefined if no answer comes in time. */
+  async function answerOf(
+    worker: Worker,
+    asked: { readonly question: ConsoleQuestion; readonly argument: unknown },
+    patienceMs = PATIENCE_MS,
+  ): Promise<unknown> {
+    const number = (lastNumber += 1);
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const timer = setTimeout(resolve, patienceMs, undefined);
+    waiting.set(number, resolve);
+    tell(worker, { kind: 'ask', number, ...asked });
+    const answer = await promise;
+    clearTimeout(timer);
+    waiting.delete(number);
+    return answer;
+  }
+
   return {
     follow(worker) {
       worker.on('message', (message: FromWorker) => {
-        if (message.kind === 'answer') takeReply(message);
+        if (message.kind === 'answer') waiting.get(message.number)?.(message.answer);
         if (message.kind === 'decisions') for (const onBatch of watchers) onBatch(message.batch);
       });
       if (watchers.size > 0) tell(worker, { kind: 'watch', isWatched: true });
@@ -283,10 +266,11 @@ export function createWorkersSource(
         tellWhetherWatched();
       };
     },
-    async ask<Name extends ConsoleQuestion>(name: Name, argument: ArgumentOf<Name>) {
-      const replies = await Promise.all(workers().map((worker) => questions.ask({ worker, question: name, argument })));
-      const answers = replies.map((reply) => reply?.answer);
-      return joinedAnswer(name, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
+    async ask<Name extends ConsoleQuestion>(question: Name, argument: ArgumentOf<Name>) {
+      const patienceMs = patienceWithOne(question);
+      const asked = patienceMs === undefined ? workers() : workers().slice(0, 1);
+      const answers = await Promise.all(asked.map((worker) => answerOf(worker, { question, argument }, patienceMs)));
+      return joinedAnswer(question, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
     },
   };
 }

@@ -1,19 +1,10 @@
 import { loadSnapshot } from '../config/load.ts';
 import { problemsOf } from '../../core/config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../../core/gateway/listen/certificates.ts';
-import { RevocationIndex } from '../../capabilities/revocation/revocation-index.ts';
 import { reportAsWorker } from '../../core/telemetry/metrics.ts';
 import { asAtStart } from '../reload.ts';
-import { learn } from '../../capabilities/revocation/opened.ts';
-import { listenFault, obeyParent, type Serving, type StartOptions, startServing } from '../start.ts';
-import {
-  createAskingApprovals,
-  createAskingLedger,
-  createAskingReceiver,
-  takeReply,
-  tellPrimary,
-  type ToWorker,
-} from './worker-messages.ts';
+import { listenFault, obeyParent, type Serving, startServing } from '../start.ts';
+import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 interface Working extends Serving {
   readonly certificate: ReceivedCertificate | undefined;
@@ -24,55 +15,35 @@ interface Working extends Serving {
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
 export async function work(): Promise<never> {
   let serving: Working | undefined;
-  const ledger = createAskingLedger(tellPrimary);
-  const approvals = createAskingApprovals(tellPrimary);
-  const receive = createAskingReceiver(tellPrimary);
-  /** Undefined: the primary process keeps no revocations. */
-  let revocations: RevocationIndex | undefined;
-  // Calls in flight must not wait while a configuration is loaded.
-  process.on('message', (message: ToWorker) => {
-    if (message.kind === 'reply') takeReply(message);
-    // They come before the first request, and must not wait either.
-    if (message.kind !== 'revoked' && message.kind !== 'revocations-ready') return;
-    learn((revocations ??= new RevocationIndex()), message);
-    if (message.kind === 'revoked') serving?.service.revoked(message.news);
-  });
   // Without the primary process, workers must not go on.
   process.once('disconnect', () => void end(serving, 0));
   return obeyParent(async (message: ToWorker) => {
     // prom-client uses the same channel to ask for metrics.
-    if (!('kind' in message) || isHandled(message)) return;
-    if (message.kind === 'begin') {
-      const revocation = revocations && { check: revocations, receive };
-      serving = await begin(message, { ledger, approvals, ...(revocation !== undefined && { revocation }) });
-    } else if (serving !== undefined) await obey(serving, message);
+    if (!('kind' in message)) return;
+    if (message.kind === 'begin') serving = await begin(message);
+    else if (serving !== undefined) await obey(serving, message);
   });
 }
 
-const immediate = ['reply', 'revoked', 'revocations-ready'] as const;
-
-type HandledMessage = Extract<ToWorker, { kind: (typeof immediate)[number] }>;
-
-function isHandled(message: ToWorker): message is HandledMessage {
-  return immediate.some((kind) => kind === message.kind);
-}
-
-async function begin(
-  { file, snapshot, fixed, key, certificates }: Extract<ToWorker, { kind: 'begin' }>,
-  parts: Pick<StartOptions, 'ledger' | 'approvals' | 'revocation'>,
-): Promise<Working> {
+async function begin({
+  file,
+  snapshot,
+  fixed,
+  key,
+  certificates,
+}: Extract<ToWorker, { kind: 'begin' }>): Promise<Working> {
   let certificate: ReceivedCertificate | undefined;
   try {
     const serving = await startServing(asAtStart(await loadSnapshot(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
       share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
-      ...parts,
       ...(certificates !== undefined && {
         openCertificate: ({ clientCa }, observer) =>
           (certificate = receivedCertificate(clientCa, certificates, observer)),
       }),
     });
-    reportAsWorker(serving.metrics.registry);
+    const { metrics, kept } = serving;
+    reportAsWorker([metrics.registry, ...(kept === undefined ? [] : [kept.metrics.registry])]);
     tellPrimary({ kind: 'listening', url: serving.service.url });
     return { ...serving, certificate };
   } catch (error) {
@@ -81,7 +52,7 @@ async function begin(
   }
 }
 
-async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage | { kind: 'begin' }>): Promise<void> {
+async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin' }>): Promise<void> {
   const { events } = serving;
   switch (message.kind) {
     case 'reload':
@@ -92,9 +63,6 @@ async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage 
       break;
     case 'reopen-log':
       serving.reopenLog();
-      break;
-    case 'end-tokens':
-      serving.service.endTokens(message.digests);
       break;
     case 'renewed':
       serving.certificate?.renew(message.certificates);
@@ -129,11 +97,13 @@ async function obey(serving: Working, message: Exclude<ToWorker, HandledMessage 
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */
 async function reload(
-  { service, events }: Working,
+  { service, kept, events }: Working,
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
 ): Promise<readonly string[]> {
   try {
-    service.reload(await loadSnapshot(file, snapshot));
+    const config = await loadSnapshot(file, snapshot);
+    service.reload(config);
+    kept?.use(config);
     return [];
   } catch (error) {
     events.reloadFailed();

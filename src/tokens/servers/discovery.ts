@@ -175,9 +175,9 @@ async function discover(server: AuthorizationServer, get: DiscoveryParts['get'])
 function worst(failures: readonly Denial[]): Denial | undefined {
   const told = failures.find(({ cause }) => cause instanceof OtherIssuer) ?? failures[0];
   if (told === undefined) return undefined;
-  const { reason, detail, cause } = told;
+  const { refusal, detail, cause } = told;
   const retryAfterSeconds = Math.max(...failures.map((failure) => failure.retryAfterSeconds ?? 0));
-  return new Denial(reason, detail, { cause, ...(retryAfterSeconds > 0 && { retryAfterSeconds }) });
+  return new Denial(refusal, detail, { cause, ...(retryAfterSeconds > 0 && { retryAfterSeconds }) });
 }
 
 function read(body: object, server: AuthorizationServer, location: string): ServerMetadata {

@@ -5,6 +5,7 @@ import type { Route } from '../../../src/core/model/route.ts';
 import { testOf } from '../../../src/capabilities/console/detail.ts';
 import { compilePolicy } from '../../../src/core/policy/compile.ts';
 import { differenceOf } from '../../../src/analysis/review/replay.ts';
+import { refusals } from '../../../src/capabilities/all.ts';
 import { explainRecord } from '../../../src/analysis/review/explained.ts';
 import { recordedDecision } from '../../../src/analysis/review/recorded-decision.ts';
 
@@ -74,7 +75,7 @@ test('a line with a path or claims of another type is not read', () => {
 test('a refusal by the authorization server of the upstream is not explained by the policy', () => {
   const detail = 'the exchange was refused with 400 interaction_required';
   const refused = { path: '/orders/1', allow: false, reason: 'authentication.insufficient', detail };
-  const { decidedBy, notes, conditions } = explainRecord(config, recorded(refused));
+  const { decidedBy, notes, conditions } = explainRecord(config, recorded(refused), refusals);
   expect([decidedBy, conditions]).toEqual(['not refused by a policy', []]);
   expect(notes).toEqual(['the client got 401; docs/reasons.md explains authentication.insufficient and its remedy']);
   const byPolicy = recorded({ ...refused, rule: 'max_age' });

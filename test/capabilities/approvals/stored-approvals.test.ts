@@ -1,7 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../../src/core/model/approval-book.ts';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
-import { answerTo, createAskingApprovals, takeReply } from '../../../src/serve/workers/worker-messages.ts';
 import type { StoreConnection } from '../../../src/capabilities/shared-store/connection.ts';
 import { MemoryApprovals } from '../../../src/capabilities/approvals/memory-approvals.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
@@ -164,31 +162,6 @@ describe('in memory', () => {
     expect(book.find('tools', id)).toMatchObject({ status: 'expired' });
     now += OVER_MS;
     expect(book.find('tools', id)).toBeUndefined();
-  });
-});
-
-describe('of workers, which ask the primary process', () => {
-  behaves(() => {
-    let now = 1_000_000;
-    const kept = new MemoryApprovals(() => now, bounds);
-    const book = createAskingApprovals((question) => {
-      const parts = { ledger: createMemoryLedger(() => now), approvals: () => kept, revocation: undefined };
-      const reply = async (): Promise<void> => {
-        const answer = await answerTo(structuredClone(question), parts);
-        takeReply(structuredClone({ number: question.number, answer }));
-      };
-      setImmediate(() => void reply());
-    });
-    return {
-      book,
-      pass: async (ms) => void (now += ms),
-    };
-  });
-
-  test('refuses a call that gets no answer in time', async () => {
-    const book = createAskingApprovals(() => {}, 1);
-    await expect(book.ask(asked('a'))).rejects.toMatchObject({ reason: 'shared_store.unavailable' });
-    await expect(book.settle('tools', 'a', { unused: true })).resolves.toBeUndefined();
   });
 });
 

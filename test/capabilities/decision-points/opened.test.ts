@@ -9,10 +9,10 @@ test('a decision point whose code fails to load refuses the call, and is loaded 
   const { url } = pdp.server;
   const settings = { name: 'acme', url, token: undefined, timeoutMs: 5_000, sendsArguments: false };
   let isBroken = true;
-  const { gate } = openDecisionPoints({ publicUrl: 'http://gateway.test', clock: Date.now, warn() {} }, async () => {
+  const { gate } = openDecisionPoints({ publicUrl: 'http://gateway.test' }, { clock: Date.now, log() {} }, async () => {
     if (isBroken) throw new Error('EMFILE');
     return import('../../../src/capabilities/decision-points/decision-point.ts');
-  }).of({ ...askedRoute, slots: new Map([decisionPoint.with(settings)]) });
+  }).of({ ...askedRoute, slots: new Map([decisionPoint.with(settings)]) }, { revalidate: async () => {} });
   await expect(gate?.enter(askedCall, grantOf('alice'))).rejects.toThrow('EMFILE');
   isBroken = false;
   await gate?.enter(askedCall, grantOf('alice'));

@@ -4,7 +4,7 @@ import { outcomeOf } from '../../support/denial.ts';
 import { serverOf } from '../../support/server.ts';
 import { cacheKey, purposeOf, createCredentialSources } from '../../../src/capabilities/exchange/credential-source.ts';
 import type { Grant } from '../../../src/core/model/grant.ts';
-import type { TokenExchange } from '../../../src/core/model/route.ts';
+import type { TokenExchange } from '../../../src/capabilities/exchange/settings.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import type { SharedAnswers } from '../../../src/core/model/shared.ts';
@@ -58,7 +58,7 @@ describe('the cache', () => {
   test('returns a cached credential synchronously', async () => {
     const exchange = world.route();
     await credentialOf(exchange, 't');
-    expect(exchange.credential(grantFor({}), bearer('t'))).toBe('Bearer for-t');
+    expect(exchange.obtain(grantFor({}), bearer('t'))).toBe('Bearer for-t');
     expect(world.lookups).toEqual(['exchange miss', 'exchange hit']);
   });
 
@@ -112,7 +112,7 @@ describe('a credential that the upstream answers with 401', () => {
   test('is replaced for the next call, after a cool-down', async () => {
     const exchange = world.route();
     const grant = grantFor({});
-    const call = async (): Promise<unknown> => exchange.credential(grant, bearer('t'));
+    const call = async (): Promise<unknown> => exchange.obtain(grant, bearer('t'));
     await call();
     exchange.onUnauthorized?.(grant);
     await call();
@@ -128,7 +128,7 @@ describe('a credential that the upstream answers with 401', () => {
   test('of one caller does not affect the credential of another', async () => {
     const exchange = world.route();
     const grant = grantFor({});
-    await exchange.credential(grant, bearer('t'));
+    await exchange.obtain(grant, bearer('t'));
     await credentialOf(exchange, 'u');
     world.now += 5_000;
     exchange.onUnauthorized?.(grant);
@@ -138,17 +138,9 @@ describe('a credential that the upstream answers with 401', () => {
   });
 });
 
-test.each([
-  ['none', undefined],
-  ['forward', 'Bearer t'],
-] as const)('token: %s sends %s', async (kind, credential) => {
-  expect(await credentialOf(world.create({ kind }), 't')).toBe(credential);
-});
-
 test('a credential without a token or a caller is a bug', () => {
-  expect(() => world.create({ kind: 'forward' }).credential({} as Grant, undefined)).toThrow(TypeError);
-  expect(() => world.route().credential({} as Grant, bearer('t'))).toThrow(TypeError);
-  expect(() => world.route().credential(grantFor({}), undefined)).toThrow(TypeError);
+  expect(() => world.route().obtain({} as Grant, bearer('t'))).toThrow(TypeError);
+  expect(() => world.route().obtain(grantFor({}), undefined)).toThrow(TypeError);
 });
 
 test.each<[string, Partial<TokenExchange>]>([
@@ -222,7 +214,7 @@ describe('token: phantom', () => {
 
   test('sends nothing for an answer that was not signed and without a caller: both are bugs', async () => {
     await expect(phantom('x.y.z')).rejects.toThrow(TypeError);
-    expect(() => world.create({ kind: 'phantom' }).credential({} as Grant, bearer('x.y.z'))).toThrow(TypeError);
+    expect(() => world.create({ kind: 'phantom' }).obtain({} as Grant, bearer('x.y.z'))).toThrow(TypeError);
   });
 });
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { reasons } from '../../../src/capabilities/exchange/reasons.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { TokenForm, Principal } from '../../../src/core/model/principal.ts';
 import { credentialOf, startTokenEndpointWorld, issued } from '../../worlds/token-endpoint.ts';
@@ -309,7 +310,7 @@ test('does not keep an answer that was under way when credentials were dropped',
 });
 
 test('does not share a refusal', async () => {
-  const refused = () => Promise.reject(new Denial('exchange.refused', ''));
+  const refused = () => Promise.reject(new Denial(reasons['exchange.refused'], ''));
   expect(await outcomeOf(replica().obtain('key', alice, refused))).toBe('exchange.refused');
   expect(kept.size).toBe(0);
   expect((await replica().obtain('key', alice, exchange)).value).toBe('Bearer 1');

@@ -42,7 +42,7 @@ const results: Readonly<Record<string, unknown>> = {
   authorize: grant,
   approvals: approved,
   history: counted,
-  exchange: 'credential',
+  obtain: 'credential',
   hold: held,
   refuse: answer,
   'gateway.refuse': answer,
@@ -63,7 +63,8 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
   const stages = {
     route,
-    ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize exchange')),
+    ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize')),
+    credential: { obtain: step('obtain') },
     ...all(words('limit').filter((name) => !(name in other) || other[name] !== undefined)),
     gates: gates.filter((name) => !(name in other) || other[name] !== undefined).map((name) => ({ enter: step(name) })),
     ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
@@ -86,7 +87,7 @@ const refuses = (): never => {
 };
 const whole = words(`
   arrive canonical publish route allow preflight admit token authenticate limit readAction authorize lock approvals
-  history decisions exchange record hold forward`);
+  history decisions obtain record hold forward`);
 const decided = {
   call,
   route,
@@ -114,7 +115,7 @@ describe('each step gets the results of the steps before it', () => {
       ['readAction', call, principal],
       ['authorize', principal, action],
       ...gates.map((name) => [name, call, grant]),
-      ['exchange', grant, 'token'],
+      ['obtain', grant, 'token'],
       [
         'record',
         { ...decided, allow: true, denial: undefined, answer: undefined, decidedAt: expect.any(Number) as number },
@@ -125,7 +126,7 @@ describe('each step gets the results of the steps before it', () => {
   });
 
   test('if a step is asynchronous', async () => {
-    const asynchronous = words('authenticate readAction approvals history decisions exchange');
+    const asynchronous = words('authenticate readAction approvals history decisions obtain');
     const soon = asynchronous.map((name) => [name, () => Promise.resolve(results[name])] as const);
     const { names, steps } = await served(Object.fromEntries(soon));
     expect(names).toEqual(whole);
@@ -241,19 +242,16 @@ describe('a counted call', () => {
   const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
   beforeEach(() => settled.splice(0));
 
-  test.each(['history', 'decisions', 'exchange', 'hold', 'forward'])(
-    'gives its part back if %s fails',
-    async (name) => {
-      const inTurn = (id: string): CountedCall => ({
-        ...counts,
-        id,
-        settle: (...how) => settled.push([id, ...how.slice(0, 2)]),
-      });
-      await served({ approvals: () => inTurn('approval'), history: () => inTurn('count'), [name]: refuses });
-      const given = name === 'history' ? ['approval'] : ['approval', 'count'];
-      expect(settled).toEqual(given.map((id) => [id, 'unreached', 'the call did not reach the upstream']));
-    },
-  );
+  test.each(['history', 'decisions', 'obtain', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
+    const inTurn = (id: string): CountedCall => ({
+      ...counts,
+      id,
+      settle: (...how) => settled.push([id, ...how.slice(0, 2)]),
+    });
+    await served({ approvals: () => inTurn('approval'), history: () => inTurn('count'), [name]: refuses });
+    const given = name === 'history' ? ['approval'] : ['approval', 'count'];
+    expect(settled).toEqual(given.map((id) => [id, 'unreached', 'the call did not reach the upstream']));
+  });
 
   test('gives its part back after it was forwarded, if nothing else settled it', async () => {
     await served({ history: () => counts, forward: () => void settled.push('forwarded') });

@@ -13,14 +13,17 @@ test('an error that is no denial says nothing about the token', () => {
 });
 
 test.each([
-  [true, undefined, 'allowed'],
-  [true, 'claim.denied', 'shadow'],
-  [false, 'scope.insufficient', 'challenged'],
-  [false, 'claim.denied', 'refused'],
-  [false, 'quota.exceeded', 'refused'],
-  [false, 'authorization_server.unavailable', 'unavailable'],
-  [false, 'shared_store.unavailable', 'unavailable'],
-  [false, 'not a reason', 'refused'],
-])('allow %j for the reason %j is %s', (allow, reason, kind) => {
-  expect(outcomeKind(allow, reason)).toBe(kind);
+  ['scope.insufficient', 'challenged'],
+  ['claim.denied', 'refused'],
+  ['quota.exceeded', 'refused'],
+  ['authorization_server.unavailable', 'unavailable'],
+  ['shared_store.unavailable', 'unavailable'],
+] as const)('a call refused for %s is %s, and allowed in shadow mode it is shadow', (reason, kind) => {
+  const refusal = refusals[reason];
+  expect(outcomeKind({ allow: false, refusal, shadow: undefined })).toBe(kind);
+  expect(outcomeKind({ allow: true, refusal: undefined, shadow: refusal })).toBe('shadow');
+});
+
+test('a call without a refusal is allowed', () => {
+  expect(outcomeKind({ allow: true, refusal: undefined, shadow: undefined })).toBe('allowed');
 });

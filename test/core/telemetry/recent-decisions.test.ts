@@ -84,6 +84,7 @@ const record = {
   form: 'jwt',
   expiresAt: 7,
   answer: first.answer,
+  kind: 'refused',
 };
 
 test('keeps each member of a decision, whatever it shares with others of its caller', () => {
@@ -100,7 +101,7 @@ test('keeps each member of a decision, whatever it shares with others of its cal
   const asGet = { kind: 'mcp', method: noMethod, targets: [] };
   const changes: readonly (readonly [outcome: object, record: object])[] = [
     [{}, {}],
-    [inShadow, { allow: true, shadow: true, answer: undefined }],
+    [inShadow, { allow: true, shadow: true, answer: undefined, kind: 'shadow' }],
     [{ route: { ...first.route, name: 'loans' } }, { route: 'loans' }],
     [{ principal: { ...first.principal, subject: 'bob' } }, { subject: 'bob' }],
     [{ denial: { ...denial, reason: 'argument.denied' } }, { reason: 'argument.denied' }],

@@ -1,4 +1,4 @@
-import { refusals, type Reason } from '../../../src/core/model/reasons.ts';
+import { refusals } from '../../../src/capabilities/all.ts';
 import type { Answer } from './clients.ts';
 import type { PythonMessage, PythonReading } from './python.ts';
 import type { Recorded } from './recorder.ts';
@@ -184,7 +184,7 @@ export function wrongAnswer(
       ? undefined
       : `${status} from the gateway for an allowed request`;
   if (!Object.hasOwn(refusals, reason)) return `the unknown reason ${reason}`;
-  const wanted = refusals[reason as Reason].status;
+  const wanted = refusals[reason]?.status;
   if (reason === 'gateway.error') return 'an internal error';
   return status === wanted ? undefined : `${status} for ${reason}, which is ${wanted}`;
 }

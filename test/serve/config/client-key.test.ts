@@ -1,5 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
 import type { ClientCredentials } from '../../../src/core/model/authorization-server.ts';
 import { casesOf, servers } from './edits.ts';
 import { edited, loaded, refusals, type Situation } from './folder.ts';
@@ -150,7 +151,7 @@ describe('the client of an exchange', () => {
 
   test('is by default the client of introspection, with its key', async () => {
     const { routes } = await loaded({ yaml: edited(keyed, exchange('')), files });
-    expect(routes[0]?.upstream.token).toMatchObject({
+    expect(routes[0] && upstreamToken.of(routes[0])).toMatchObject({
       exchange: { credentials: { clientId: 'gateway', clientAuth: 'private_key_jwt', algorithm: 'ES256' } },
     });
   });
@@ -158,7 +159,7 @@ describe('the client of an exchange', () => {
   test('may be another one, with its own key', async () => {
     const members = 'client_id: other, client_auth: private_key_jwt, client_key: "${file:key}"';
     const { routes } = await loaded({ yaml: edited(exchange(members)), files });
-    expect(routes[0]?.upstream.token).toMatchObject({
+    expect(routes[0] && upstreamToken.of(routes[0])).toMatchObject({
       exchange: { credentials: { clientId: 'other', clientAuth: 'private_key_jwt' } },
     });
   });

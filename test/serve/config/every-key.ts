@@ -94,6 +94,13 @@ export const everyKey: unknown = {
           refresh: false,
           approvals: true,
         },
+        report: {
+          grants: ['client_credentials'],
+          client_auth: 'private_key_jwt',
+          jwks_uri: 'https://report.example/jwks',
+          scopes: ['read'],
+          claims: { role: 'reporter', level: 3, night: true, teams: ['a', 'b'] },
+        },
       },
     },
     scopes: { read: { title: 'Read accounts' }, payments: { title: 'Move money', lifetime: '60s', max_age: '5m' } },

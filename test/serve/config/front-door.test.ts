@@ -104,3 +104,86 @@ routes:
     }
   });
 });
+
+describe('front_door.clients.registered', () => {
+  /** A front door with this client, in line 8. */
+  const withClient = (settings: string): string => `public_url: https://gateway.example
+front_door:
+  issuer: https://signin.example
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  clients:
+    registered:
+      job: { ${settings} }
+  scopes: { read: { title: Read }, payments: { title: Pay, max_age: 5m } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+  const own = 'grants: [client_credentials], scopes: [read]';
+  const keys = 'client_auth: private_key_jwt, jwks_uri: http://keys:8080/jwks';
+  const code = 'redirect_uris: [https://app.example/callback]';
+
+  test.each([
+    [code, { grants: ['authorization_code'], clientAuth: 'none' }],
+    [`${code}, client_secret: s3cr3t-2`, { grants: ['authorization_code'], clientAuth: 'client_secret_basic' }],
+    [`${code}, refresh: true`, { grants: ['authorization_code', 'refresh_token'] }],
+    [`${code}, grants: [authorization_code, refresh_token], refresh: true`, { clientAuth: 'none' }],
+    [`${own}, client_secret: s3cr3t-2, client_auth: client_secret_post`, { clientAuth: 'client_secret_post' }],
+    [
+      `${own}, ${keys}, claims: { role: reporter, teams: [a, 2] }`,
+      {
+        grants: ['client_credentials'],
+        jwksUri: 'http://keys:8080/jwks',
+        scopes: ['read'],
+        claims: { role: 'reporter', teams: ['a', 2] },
+        redirectUris: [],
+      },
+    ],
+  ])('reads %s', async (settings, expected) => {
+    const { frontDoor } = await loaded({ yaml: withClient(settings) });
+    const { grants, ...client } = frontDoor?.clients.registered.get('job') ?? {};
+    expect({ ...client, grants: [...(grants ?? [])] }).toMatchObject(expected);
+  });
+
+  test.each(
+    casesOf(`
+grants: [authorization_code] → missing key: redirect_uris
+grants: [refresh_token], ${code}
+  grants: needs another grant beside refresh_token: a refresh token comes with the token of another one
+  redirect_uris: applies only with authorization_code in grants: remove it, or add the grant
+${code}, grants: [authorization_code], refresh: true
+  refresh: says another thing than refresh_token in grants: remove it
+${code}, grants: [authorization_code, refresh_token], refresh: false
+  refresh: says another thing than refresh_token in grants: remove it
+${own} → client_credentials needs a client that authenticates: set client_secret, or client_auth
+grants: [client_credentials], ${keys} → missing key: scopes (needed with client_credentials in grants)
+grants: [client_credentials], ${keys}, scopes: [] → scopes: must not be empty
+${own}, ${keys}, ${code}
+  redirect_uris: applies only with authorization_code in grants: remove it, or add the grant
+grants: [client_credentials], ${keys}, scopes: [payments]
+  scopes[0]: "payments" has max_age, and no person signs in here
+grants: [client_credentials], ${keys}, scopes: [write]
+  scopes[0]: "write" is not in front_door.scopes; it has read, payments
+${own}, client_auth: private_key_jwt → missing key: jwks_uri (needed with client_auth: private_key_jwt)
+${own}, ${keys}, client_secret: s3cr3t-2 → client_secret: does not apply with client_auth: private_key_jwt
+${own}, client_secret: s3cr3t-2, jwks_uri: https://keys.example
+  jwks_uri: applies only with client_auth: private_key_jwt
+${own}, client_auth: client_secret_basic
+  missing key: client_secret (needed with client_auth: client_secret_basic)
+${own}, ${keys}, claims: { sub: x } → claims.sub: the front door itself sets sub
+${own}, ${keys}, claims: { a: { b: c } } → claims.a: expected a text, a number, a boolean, or a list of these, found a mapping
+${own}, ${keys}, claims: { a: [[b]] } → claims.a[0]: expected a string, a number or true or false, found a list
+${code}, scopes: [read] → scopes: applies only with client_credentials in grants
+${code}, claims: { a: b } → claims: applies only with client_credentials in grants
+`),
+  )('refuses %s', async (settings, problems) => {
+    const lines = await refusals({ yaml: withClient(settings) });
+    const place = /^gateway.yaml:8:\d+: front_door\.clients\.registered\.job(?:\.|: )?/;
+    expect(lines.map((line) => line.replace(place, ''))).toEqual(problems);
+  });
+
+  test('refuses the client identifiers of workloads', async () => {
+    const yaml = withClient(code).replace('job:', '"workload:job":');
+    expect(await refusals({ yaml })).toEqual([expect.stringContaining('begins with workload:')]);
+  });
+});

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
 import { stringify } from 'yaml';
 import { load, loadConfig } from '../../../src/serve/config/load.ts';
 import { ConfigError } from '../../../src/core/config/problems.ts';
@@ -120,7 +121,7 @@ describe('a configuration', () => {
       statesTokens: false,
       policy: undefined,
       resource: { name: undefined, scopesSupported: undefined },
-      upstream: { token: { kind: 'none' }, connectTimeoutMs: 5000, responseTimeoutMs: 60_000 },
+      upstream: { token: 'none', connectTimeoutMs: 5000, responseTimeoutMs: 60_000 },
     });
   });
 
@@ -170,7 +171,7 @@ describe('a configuration', () => {
     const exchanging = (members: string) =>
       loaded({ yaml: edited(upstream(`token: exchange\n      exchange: ${members}`)) });
     const plain = await exchanging('{ audience: https://b.example }');
-    expect(plain.routes[0]?.upstream.token).toEqual({
+    expect(plain.routes[0] && upstreamToken.of(plain.routes[0])).toEqual({
       kind: 'exchange',
       exchange: {
         server: plain.authorizationServers.get('main'),
@@ -189,7 +190,7 @@ describe('a configuration', () => {
         audience: [a, b], resource: ['https://x/', 'https://y/'], token_type: jwt, subject_token_type: jwt,
         actor: client_credentials }`;
     const other = await exchanging(own);
-    expect(other.routes[0]?.upstream.token).toMatchObject({
+    expect(other.routes[0] && upstreamToken.of(other.routes[0])).toMatchObject({
       exchange: {
         credentials: { clientId: 'x', clientSecret: 'y', clientAuth: 'client_secret_post' },
         scope: ['a', 'b'],

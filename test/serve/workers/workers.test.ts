@@ -11,6 +11,7 @@ import { describe, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { inFolder } from '../config/folder.ts';
 import { freePort } from '../../support/ports.ts';
+import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { lockOf, startLockedWorld } from '../../worlds/locked.ts';
 import { request } from '../../worlds/mcp.ts';
@@ -41,12 +42,15 @@ const site = startBeforeAll(() => {
   return listen(answers, 0);
 });
 
+const redis = hasRedis ? startBeforeAll(startRedis) : { url: 'redis://127.0.0.1:1' };
 /** With port 0, a new worker would choose another one after the last worker has died. */
 let address: string;
 const yaml = (open = '/open', listens = address): string => `
 public_url: http://gateway.test
 listen: ${listens}
 admin: { listen: '127.0.0.1:0', token: "\${file:token}" }
+session_key: k3y-of-at-least-thirty-two-characters
+shared: ${redis.url}
 approvals: { authorization_servers: [main] }
 authorization_servers: { main: { issuer: "${world.issuer.url}", jwt: { algorithms: [RS256] } } }
 routes:
@@ -146,7 +150,7 @@ async function everywhere(): Promise<readonly string[]> {
 }
 const lists = async (): Promise<unknown> => (await send('/locked', JSON.stringify(request('tools/list')))).json();
 
-describe('serve --workers', { timeout: 300_000, shuffle: false }, () => {
+describe.skipIf(!hasRedis)('serve --workers', { timeout: 300_000, shuffle: false }, () => {
   test('R-172: all workers share one listener and one admin listener', async () => {
     for (let i = 0; i < 3; i += 1) expect(await statuses('/open')).toEqual([200, 200]);
     const page = await metrics();
@@ -252,6 +256,9 @@ describe('serve --workers', { timeout: 300_000, shuffle: false }, () => {
     await gateway.says(/listen changed: a restart is needed/);
     await expect.poll(() => statuses('/open'), patience).toEqual([404, 404]);
     await after(() => edit('junk: 1\n'), 'configuration refused');
+    await after(() => edit(yaml('/alone').replace(/^shared: .*\n/m, '')), 'configuration refused');
+    expect(gateway.stdout()).toContain('gateway.yaml: --workers 2 needs `shared`, because the policy tools has quotas');
+    expect(await statuses('/alone')).toEqual([404, 404]);
     expect(await metrics()).toContain('sallyport_config_last_reload_successful 0');
 
     // From now on the server tells the gateway itself nothing of its tools.

@@ -3,7 +3,7 @@ import { Denial } from '../../model/denial.ts';
 import type { Action, Grant } from '../../model/grant.ts';
 import { withGatewayClaims } from '../../model/gateway-claims.ts';
 import type { Principal } from '../../model/principal.ts';
-import type { Route } from '../../model/route.ts';
+import type { Endpoint } from '../../model/route.ts';
 import { hasCaseVariantAt } from '../../lib/json/own-member.ts';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import type { Bindings } from '../../../mcp/bindings.ts';
@@ -24,7 +24,7 @@ const anyValidToken = { allow: true, rule: '', plan: undefined } as const;
  *   whose key has a variant in another case.
  */
 export function createAuthorize(
-  route: Pick<Route, 'name' | 'policy' | 'public'>,
+  route: Pick<Endpoint, 'name' | 'policy' | 'public'>,
   clock: Clock,
   isAsked = false,
 ): (principal: Principal | undefined, action: Action) => Grant {
@@ -68,7 +68,7 @@ function requireReadAlike(
 
 /** Only a public route serves without a principal. On any other route a missing one is a bug, and must not pass. */
 function requirePrincipal(
-  { name }: Pick<Route, 'name'>,
+  { name }: Pick<Endpoint, 'name'>,
   principal: Principal | undefined,
 ): asserts principal is Principal {
   if (principal === undefined) throw new TypeError(`route ${name}: no principal`);
@@ -98,16 +98,19 @@ const httpAction: Action = {
   body: undefined,
 };
 
+/** Creates the reader of an HTTP endpoint: the header section decides. */
+export function createRequestReader({ policy }: Pick<Endpoint, 'policy'>): (call: Call) => Action {
+  if (policy?.listsRequests !== true) return () => httpAction;
+  // The path is the canonical one, which the upstream gets too.
+  return ({ method, path }) => ({ ...httpAction, attempt: { kind: 'http', request: `${method} ${path}` } });
+}
+
 /** Creates the reader of a route. On an HTTP route the header section decides, on an MCP route each message. */
 export function createActionReader(
-  route: Route,
+  route: Endpoint,
   parts: ActionParts,
 ): (call: Call, principal: Principal | undefined) => Action | Promise<Action> {
-  if (route.protocol === 'http') {
-    if (route.policy?.listsRequests !== true) return () => httpAction;
-    // The path is the canonical one, which the upstream gets too.
-    return ({ method, path }) => ({ ...httpAction, attempt: { kind: 'http', request: `${method} ${path}` } });
-  }
+  if (route.protocol === 'http') return createRequestReader(route);
   return (call, principal) => {
     // No policy reads a query, which the upstream may act on. Checked after authentication, so that a token in the
     // query counts as no token.
@@ -121,7 +124,12 @@ export function createActionReader(
 }
 
 /** A GET, which opens the server's stream, or a DELETE, which ends a session (Streamable HTTP, legacy revisions). */
-function sessionAction(call: Call, principal: Principal | undefined, route: Route, { bindings }: ActionParts): Action {
+function sessionAction(
+  call: Call,
+  principal: Principal | undefined,
+  route: Endpoint,
+  { bindings }: ActionParts,
+): Action {
   // Below the endpoint may be a page or an old event stream, which no policy could decide on.
   if (call.path !== route.path && call.path !== `${route.path}/`) {
     throw new Denial('route.unknown', `a ${call.method} below the endpoint of an MCP route`);

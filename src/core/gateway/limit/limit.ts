@@ -6,7 +6,7 @@ import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { RateLimiters } from '../../model/shared.ts';
 import type { Principal } from '../../model/principal.ts';
-import type { Rate, Route } from '../../model/route.ts';
+import type { Rate, Endpoint } from '../../model/route.ts';
 
 /** Counts a call. Returns a promise only if it has to ask a store. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;
@@ -18,7 +18,7 @@ const MAX_KEY = 200;
  *
  * @returns a function that throws {Denial} `rate.exceeded`; undefined for a route without limit.
  */
-export function createLimit(route: Route, limiters: RateLimiters): Limit | undefined {
+export function createLimit(route: Endpoint, limiters: RateLimiters): Limit | undefined {
   const { name, rate } = route;
   if (rate === undefined) return undefined;
   const limiter = limiters('requests', rate);

@@ -1,7 +1,7 @@
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import { type ChallengeError, isStepUp, type Refusal } from '../../model/reasons.ts';
-import { firstScopes, requestedScopes, type Route } from '../../model/route.ts';
+import { type ChallengeError, isStepUp, type Refusal } from '../../model/refusal.ts';
+import { firstScopes, requestedScopes, type Endpoint } from '../../model/route.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** The challenges of a refusal, each the value of one `WWW-Authenticate`; undefined where no token would help. */
@@ -15,13 +15,13 @@ export type Challenges = (
 const dpopScheme = /^dpop(?: |$)/i;
 
 /** Creates the challenges of a route, RFC 6750 §3 and RFC 9449 §7.1. */
-export function createChallenges(route: Route, publicUrl: string): Challenges {
+export function createChallenges(route: Endpoint, publicUrl: string): Challenges {
   const resourceMetadata = metadataUrl(route, publicUrl);
   const isMcp = route.protocol === 'mcp';
   /** The parameters for a client that has to begin. Without `first_challenge`, an API without MCP gives it none. */
   const begin = {
     scope: requestedScopes(route, firstScopes(route)),
-    resourceMetadata: isMcp || route.isEndpoint ? resourceMetadata : undefined,
+    resourceMetadata: isMcp || route.isOwn ? resourceMetadata : undefined,
   };
   const beginAnyhow = challenge('Bearer', begin);
   const invalidBearer = challenge('Bearer', { ...begin, error: 'invalid_token' });

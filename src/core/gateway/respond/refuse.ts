@@ -1,11 +1,11 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
-import { type Refusal, refusalOf, isStepUp } from '../../model/reasons.ts';
+import { isStepUp, type Refusal } from '../../model/refusal.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
-import { requestedScopes, type Route } from '../../model/route.ts';
+import { requestedScopes, type Endpoint } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
@@ -41,7 +41,7 @@ interface RefuseParts {
  * attempted, if the gateway has read that.
  */
 export function createRefuse(
-  route: Route | undefined,
+  route: Endpoint | undefined,
   parts: RefuseParts,
 ): (call: Call, denial: Denial, action: Action | undefined) => RefusalAnswer {
   const { methods, publicUrl, crossOrigin, nonce, toolErrorPath, elicits } = parts;
@@ -49,7 +49,7 @@ export function createRefuse(
   const challengesOf = route === undefined ? () => undefined : createChallenges(route, publicUrl);
 
   return (call, denial, action) => {
-    const refusal = refusalOf(denial.reason);
+    const { refusal } = denial;
     const messageId = action?.messageId ?? denial.messageId ?? null;
     if (refusal.closesConnection) call.response.shouldKeepAlive = false;
     const headers: OutgoingHttpHeaders = { ...denial.headers, ...crossOrigin.headers(call) };

@@ -1,11 +1,11 @@
 import type { Config } from '../../model/config.ts';
-import { requestedScopes, type Route } from '../../model/route.ts';
+import { requestedScopes, type Endpoint } from '../../model/route.ts';
 
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** The URL of the metadata of a route's resource; undefined for a route without one. */
-export function metadataUrl(route: Route, publicUrl: string): string | undefined {
+export function metadataUrl(route: Endpoint, publicUrl: string): string | undefined {
   return route.resource === undefined ? undefined : `${publicUrl}${metadataPath(route)}`;
 }
 
@@ -40,12 +40,12 @@ export function isMetadataPath(path: string): boolean {
   return path.startsWith(WELL_KNOWN) && (path.length === WELL_KNOWN.length || path[WELL_KNOWN.length] === '/');
 }
 
-function metadataPath({ path }: Route): string {
+function metadataPath({ path }: Endpoint): string {
   return path === '/' ? WELL_KNOWN : WELL_KNOWN + path;
 }
 
 /** RFC 9728 §2. JSON.stringify leaves the undefined ones out. */
-function metadata(route: Route, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
+function metadata(route: Endpoint, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
   const { resource, dpop } = route;
   return {
     // Byte for byte the default audience.

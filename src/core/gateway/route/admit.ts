@@ -1,20 +1,20 @@
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Route } from '../../model/route.ts';
+import type { Endpoint, Route } from '../../model/route.ts';
 
 /** The methods of Streamable HTTP. The policy cannot decide what an MCP server does with any other. */
 const mcpMethods: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);
 
 /** The methods that a route serves; undefined for all. */
-export function methodsOf(route: Route): ReadonlySet<string> | undefined {
+export function methodsOf(route: Endpoint): ReadonlySet<string> | undefined {
   return route.methods ?? (route.protocol === 'mcp' ? mcpMethods : undefined);
 }
 
 /**
  * @returns a guard that throws {Denial} `route.unknown` or `route.method` for a path or a method that is not served.
  */
-export function createAdmit(route: Route): (call: Call) => void {
+export function createAdmit(route: Endpoint): (call: Call) => void {
   const methods = methodsOf(route);
   return (call) => {
     // A policy decides on messages, not on paths: below the endpoint an allowed message could do anything. This check
@@ -30,9 +30,9 @@ export function createAdmit(route: Route): (call: Call) => void {
 }
 
 /** @returns a guard for upgrades that throws {Denial} `route.upgrade`, or `request.framing` for one with a body. */
-export function createAdmitUpgrade(route: Route): (call: Call) => void {
+export function createAdmitUpgrade({ upgrade }: Pick<Route, 'upgrade'>): (call: Call) => void {
   return (call) => {
-    if (route.upgrade !== 'websocket') throw new Denial('route.upgrade', 'the route serves no upgrade');
+    if (upgrade !== 'websocket') throw new Denial('route.upgrade', 'the route serves no upgrade');
     if (call.method !== 'GET') throw new Denial('route.upgrade', 'an upgrade of another method than GET');
     if (declaresBody(call.fields)) throw new Denial('request.framing', 'an upgrade with a body');
   };

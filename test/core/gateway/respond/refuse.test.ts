@@ -83,19 +83,16 @@ describe('the body says that it was refused, and by which decision, never why', 
     });
   });
 
-  test.each(['scope.insufficient', 'exchange.insufficient_scope'] as const)(
-    'names the scopes of the challenge in its data: %s',
-    (reason) => {
-      const route = { ...mcp, scopePrefix: 'api://' } as Route;
-      const answer = refused(reason, { scope: ['read', 'pay'] }, { route });
-      expect(answer?.headers['WWW-Authenticate']).toContain('scope="api://read api://pay"');
-      expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'api://read api://pay' } } });
-    },
-  );
+  test('names the scopes of the challenge in its data', () => {
+    const route = { ...mcp, scopePrefix: 'api://' } as Route;
+    const answer = refused('scope.insufficient', { scope: ['read', 'pay'] }, { route });
+    expect(answer?.headers['WWW-Authenticate']).toContain('scope="api://read api://pay"');
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { scope: 'api://read api://pay' } } });
+  });
 
   test.each<[Reason, string, readonly string[]]>([
     ['claim.denied', 'no scope would mend it', ['read']],
-    ['exchange.insufficient_scope', 'the authorization server named none', []],
+    ['scope.insufficient', 'the authorization server named none', []],
   ])('has no scope in its data: %s, where %s', (reason, _why, scope) => {
     const answer = refused(reason, { scope }, { route: mcp });
     expect(JSON.parse(answer?.body ?? '')).toMatchObject({ error: { data: { reason } } });

@@ -1,4 +1,4 @@
-import { basicCredentials } from '../../tokens/servers/client-authentication.ts';
+import { basicCredentials } from './client-authentication.ts';
 import { boundedAnswer } from '../../core/lib/http/bodies.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';

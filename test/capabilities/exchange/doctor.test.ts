@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { examineExchanges } from '../../../src/commands/doctor/exchange.ts';
+import { examineExchanges } from '../../../src/capabilities/exchange/doctor.ts';
 import type { Finding } from '../../../src/core/model/finding.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';

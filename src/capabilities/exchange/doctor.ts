@@ -6,19 +6,19 @@ import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { TokenExchange } from '../../core/model/route.ts';
-import { createOwnTokens } from '../../capabilities/exchange/issued-token.ts';
-import { createTokenExchange } from '../../capabilities/exchange/token-exchange.ts';
-import { remedyForSecret } from './client-auth.ts';
-import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
-import { remedyForReason } from './finding.ts';
+import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from '../../core/model/finding.ts';
+import { createOwnTokens } from './issued-token.ts';
+import { type TokenExchange, upstreamToken } from './settings.ts';
+import { createTokenExchange } from './token-exchange.ts';
 
 /** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */
-export async function examineExchanges({ routes }: Config): Promise<readonly Finding[]> {
-  const found = routes.map(async ({ name, upstream: { token } }) =>
-    token.kind === 'exchange' ? [await examineExchange(name, token.exchange)] : [],
-  );
-  return (await Promise.all(found)).flat();
+export async function examineExchanges({ routes }: Pick<Config, 'routes'>): Promise<readonly Finding[]> {
+  const found = routes.flatMap((route) => {
+    const token = upstreamToken.of(route);
+    return token?.kind === 'exchange' ? examineExchange(route.name, token.exchange) : [];
+  });
+  return Promise.all(found);
 }
 
 async function examineExchange(route: string, exchange: TokenExchange): Promise<Finding> {

@@ -1,0 +1,23 @@
+/**
+ * Tokens that the gateway gets for upstreams: token exchange, RFC 8693, and phantom tokens.
+ *
+ * @module
+ */
+
+import type { Capability } from '../capability.ts';
+import { openExchange } from './opened.ts';
+import { reasons } from './reasons.ts';
+import { readUpstreamToken, upstreamToken } from './settings.ts';
+
+export const exchange: Capability = {
+  name: 'exchange',
+  reasons,
+  read:
+    (_root, { servers }) =>
+    (field, route) => {
+      const token = readUpstreamToken(field.get('upstream'), route, servers);
+      return token && upstreamToken.with(token);
+    },
+  openProcess: openExchange,
+  examine: async (config) => (await import('./doctor.ts')).examineExchanges(config),
+};
