@@ -168,7 +168,7 @@ function not({ canHold, canFail }: Possibility): Possibility {
 }
 
 /** Whether a person can approve a call of a caller with these claims. */
-export function canBeApproved({ by, asks }: Approval, asker: Claims | undefined): boolean {
+function canBeApproved({ by, asks }: Approval, asker: Claims | undefined): boolean {
   return asks.length === 0 || possibilityOf(by, asker).canHold;
 }
 

@@ -52,7 +52,7 @@ export type Operand =
   | { readonly kind: 'not'; readonly excluded: readonly Predicate[] };
 
 /** The claims that a value is compared with. */
-export interface ClaimsOperand {
+interface ClaimsOperand {
   readonly kind: 'claims';
   readonly relation: Relation;
   readonly claims: readonly ClaimOperand[];
@@ -66,7 +66,7 @@ export interface ClaimsOperand {
 }
 
 /** The predicates that take an operand. */
-export type Relation = 'equals' | 'one_of' | 'contains' | 'below' | 'at_most' | 'above' | 'at_least' | 'within';
+type Relation = 'equals' | 'one_of' | 'contains' | 'below' | 'at_most' | 'above' | 'at_least' | 'within';
 
 /**
  * Longest string that `matches` tests, in UTF-16 code units; `slow-pattern.ts` bounds the time for each of them.

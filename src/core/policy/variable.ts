@@ -63,7 +63,7 @@ export function compileVariables(
  * The value of a variable: its text, percent-decoded once. Undefined for one that a server may read as more than one
  * segment, or in another way: it meets no condition.
  */
-export function variableValue(text: string): string | undefined {
+function variableValue(text: string): string | undefined {
   const value = text.includes('%') ? percentDecoded(text) : text;
   return value === undefined || /[/\\\p{Cc}]/u.test(value) ? undefined : value;
 }
