@@ -23,7 +23,7 @@ import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
-import { definitionKey } from '../../core/model/definitions.ts';
+import { approvedDefinitions, definitionKey } from '../../core/model/definitions.ts';
 import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../core/model/mcp.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
@@ -244,10 +244,11 @@ function identityOf(route: Route, needed: NeededApproval, { action: { attempt } 
 
 const kindOfMethod = new Map<string, TargetKind>(targetKinds.map((kind) => [listedKinds[kind].usedBy, kind]));
 
-function lockedIn({ lock }: Route, { method, name }: { method: string; name?: string | undefined }): string {
+function lockedIn(route: Route, { method, name }: { method: string; name?: string | undefined }): string {
   const kind = kindOfMethod.get(method);
-  if (lock === undefined || name === undefined || !isLockedKind(kind)) return '';
-  return lock.approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
+  const approved = approvedDefinitions.of(route);
+  if (approved === undefined || name === undefined || !isLockedKind(kind)) return '';
+  return approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
 }
 
 function required(

@@ -12,7 +12,8 @@ import {
   type PredicateDocument,
   type ValueDocument,
 } from '../../core/policy/document.ts';
-import { claimPathMistake, elementMistake, nameMistake, textMistake } from './literal-text.ts';
+import { claimPathMistake } from '../../core/config/claim-path.ts';
+import { elementMistake, nameMistake, textMistake } from './literal-text.ts';
 import type { Path } from '../../core/config/problems.ts';
 import type { Violation } from '../../core/config/schema.ts';
 
