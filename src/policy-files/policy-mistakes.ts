@@ -111,7 +111,7 @@ function valueWarnings(value: ValueDocument, path: Path, isPlain: (path: Path) =
   const { equals, one_of: oneOf = [], contains, not } = value as PredicateDocument;
   return [
     ...whole(equals, [...path, 'equals']),
-    ...members(oneOf, [...path, 'one_of']),
+    ...(Array.isArray(oneOf) ? members(oneOf as readonly unknown[], [...path, 'one_of']) : []),
     ...(typeof contains === 'string' ? elementWarnings({ text: contains, path: [...path, 'contains'] }) : []),
     ...(not === undefined ? [] : valueWarnings(not, [...path, 'not'], isPlain)),
   ];
