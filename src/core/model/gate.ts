@@ -1,6 +1,6 @@
 import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
-import type { AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
+import type { Action, AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
@@ -51,6 +51,18 @@ export interface OnRoute {
   readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */
   readonly askAboutList?: AskAboutList;
+  readonly answers?: AnswerPart;
+}
+
+/** What a capability does with the messages of every answer on an MCP route, whatever was asked. */
+export interface AnswerPart {
+  /**
+   * `reads`: it takes note of messages, and what it cannot read passes. `guards`: it may change them, in answers with
+   * an error too, and what it cannot read does not pass.
+   */
+  readonly does: 'reads' | 'guards';
+  /** Takes a message of the answer to an action. @returns the text in its place; undefined: the same, as of `reads`. */
+  take(text: string, action: Action): string | undefined;
 }
 
 /**

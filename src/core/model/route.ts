@@ -1,5 +1,4 @@
 import { type AuthorizationServer, prefixedScopes } from './authorization-server.ts';
-import type { Lock } from './definitions.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -131,8 +130,6 @@ export interface Route extends Endpoint {
   readonly isFrontDoor: boolean;
   /** Whether the operator chose {@link tokens}; otherwise they are what the servers can validate. */
   readonly statesTokens: boolean;
-  /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
-  readonly lock: Lock | undefined;
   readonly upstream: Upstream;
   /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
   readonly keepaliveMs: number | undefined;

@@ -59,7 +59,14 @@ export async function callerFields(token: string, route: Route, config: Config):
 }
 
 /** A command counts and logs nothing. */
-const quiet: ProcessParts = { clock: Date.now, events: { tokenLookup() {} }, log() {}, answers: undefined };
+const quiet: ProcessParts = {
+  clock: Date.now,
+  events: { tokenLookup() {} },
+  log() {},
+  answers: undefined,
+  meters: { add() {}, set() {} },
+  share() {},
+};
 
 /** Commands open a session at an upstream and read lists, for which the scope of the route suffices. */
 const listing: Attempt = { kind: 'mcp', method: noMethod, targets: [], arguments: undefined };

@@ -19,7 +19,6 @@ import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import { historyGate } from '../../capabilities/history/count.ts';
 import type { Gate } from '../../core/model/gate.ts';
-import { lockGate } from '../../capabilities/lock/locked-routes.ts';
 import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
@@ -40,7 +39,6 @@ import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/r
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
-import type { LockedRoutes } from '../../capabilities/lock/locked-routes.ts';
 import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
@@ -151,17 +149,16 @@ export function createWiring(
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const { nonce } = refusing;
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
-    const lock = processScope.locks.of(route);
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
     const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
-    const later = [
-      historyGate(route, { ledger, onReturned: events.returned }),
-      ...onRoute.map(({ gate }) => gate),
-    ].filter((gate) => gate !== undefined);
+    const [locked, ...others] = onRoute.map(({ gate }) => gate);
+    const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(
+      (gate) => gate !== undefined,
+    );
     const gates: readonly Gate[] = [
-      ...(lock === undefined ? [] : [lockGate(lock)]),
+      ...(locked === undefined ? [] : [locked]),
       ...(approvals !== undefined && route.policy?.hasApprovals === true
         ? [approvalGate(route, approvals, { later, stateOf: (grant) => bindings.giveApprovalState(grant) })]
         : []),
@@ -175,7 +172,7 @@ export function createWiring(
       observer: events,
       clock,
       toolHeaders,
-      lock,
+      answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
       states: onRoute.flatMap(({ states }) => states ?? []),
       bindings,
@@ -273,7 +270,6 @@ export interface ProcessScope {
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
-  readonly locks: Pick<LockedRoutes, 'of'>;
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.

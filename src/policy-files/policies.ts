@@ -1,22 +1,14 @@
 import { join } from 'node:path';
-import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Lock } from '../../core/model/definitions.ts';
-import type { Policy } from '../../core/model/policy.ts';
-import { compilePolicy } from '../../core/policy/compile.ts';
-import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../../core/policy/document.ts';
-import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { disk, type Files } from '../../core/config/files.ts';
-import { ConfigError, inTextOrder, type Path, Problem } from '../../core/config/problems.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
+import type { Policy } from '../core/model/policy.ts';
+import { compilePolicy } from '../core/policy/compile.ts';
+import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+import { disk, type Files } from '../core/config/files.ts';
+import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
 import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
-import { type Violation, violations } from '../../core/config/schema.ts';
-import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
-
-/** The key `lock` of a policy. */
-export interface LockKey {
-  readonly mode: Lock['mode'];
-  /** A problem at its place. */
-  readonly problem: (message: string) => Problem;
-}
+import { type Violation, violations } from '../core/config/schema.ts';
+import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 interface PlacedScope {
   readonly scope: string;
@@ -31,8 +23,8 @@ export interface ReadPolicies {
   readonly policies: ReadonlyMap<string, Policy | undefined>;
   /** The policies that only routes of one protocol can use, each with a key that says so. */
   readonly protocols: ReadonlyMap<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>;
-  /** The policies with `lock`. */
-  readonly lockKeys: ReadonlyMap<string, LockKey>;
+  /** The valid policies that have a key, and its value in each. */
+  readonly having: (key: string) => ReadonlyMap<string, unknown>;
   readonly problems: readonly Problem[];
   /** A problem in a policy. */
   readonly problemAt: (policy: string, violation: Violation) => Problem;
@@ -47,14 +39,19 @@ export interface ReadPolicies {
 }
 
 /**
- * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and `NAME.lock.yaml`.
+ * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and the files of capabilities.
  *
  * @param label The folder's name in messages.
+ * @param others What the names of files end with that are no policies either.
  */
-export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
+export async function readPolicies(
+  folder: string,
+  label: string,
+  read: Files,
+  others: readonly string[],
+): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
   const protocols = new Map<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>();
-  const lockKeys = new Map<string, LockKey>();
   const documents = new Map<string, YamlFile>();
   const placedScopes = new Map<string, readonly PlacedScope[]>();
   const problems: Problem[] = [];
@@ -65,7 +62,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     misnamed,
     ([meant, file]) => new Problem(join(label, file), undefined, [], `is not read; rename it to ${meant}`),
   );
-  const names = policyNames(files);
+  const names = policyNames(files, ['.test.yaml', ...others]);
   for (const name of names ?? []) {
     policies.set(name, undefined);
     const file = `${name}.yaml`;
@@ -82,11 +79,6 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     if (policy !== undefined) placedScopes.set(name, scopesIn(document.value as PolicyDocument));
     const key = [...mcpKeys, 'requests'].find((each) => ownMember(document.value, each) !== undefined);
     if (key !== undefined) protocols.set(name, { protocol: key === 'requests' ? 'http' : 'mcp', key });
-    const mode = policy === undefined ? undefined : (ownMember(document.value, 'lock') as Lock['mode'] | undefined);
-    if (mode !== undefined) {
-      const problem = (message: string): Problem => problemIn(document, { path: ['lock'], part: 'value', message });
-      lockKeys.set(name, { mode, problem });
-    }
   }
   const problemAt: ReadPolicies['problemAt'] = (policy, violation) => {
     const document = documents.get(policy);
@@ -97,7 +89,11 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     exists: names !== undefined,
     policies,
     protocols,
-    lockKeys,
+    having(key) {
+      const valid = [...documents].filter(([name]) => policies.get(name) !== undefined);
+      const values = valid.map(([name, { value }]) => [name, ownMember(value, key)] as const);
+      return new Map(values.filter(([, value]) => value !== undefined));
+    },
     problems,
     problemAt,
     warnings,
@@ -109,10 +105,10 @@ export async function readPolicies(folder: string, label: string, read: Files): 
 
 const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
 
-function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
+function policyNames(files: readonly string[] | undefined, others: readonly string[]): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
-    ?.filter((file) => file.endsWith('.yaml') && !/\.(?:test|lock)\.yaml$/.test(file) && !file.startsWith('.'))
+    ?.filter((file) => file.endsWith('.yaml') && !others.some((end) => file.endsWith(end)) && !file.startsWith('.'))
     .map((file) => file.slice(0, -'.yaml'.length))
     .toSorted();
 }
@@ -181,7 +177,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
-  const { slowPart } = await import('../../core/policy/patterns/slow-pattern.ts');
+  const { slowPart } = await import('../core/policy/patterns/slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
     if (slow === undefined) return [];
@@ -199,8 +195,8 @@ function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDo
  *
  * @throws {ConfigError} with every problem of the policies.
  */
-export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy>> {
-  const { exists, policies, problems } = await readPolicies(folder, folder, disk);
+export async function policiesIn(folder: string, others: readonly string[]): Promise<ReadonlyMap<string, Policy>> {
+  const { exists, policies, problems } = await readPolicies(folder, folder, disk, others);
   if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
   if (problems.length > 0) throw new ConfigError(problems, []);
   return new Map([...policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined));
