@@ -4,6 +4,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { targetKinds } from './mcp.ts';
 import type { McpTarget } from './policy.ts';
 import type { Claims, Principal } from './principal.ts';
+import type { RecordedArguments } from './recorded-arguments.ts';
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 
 /**
@@ -93,6 +94,8 @@ export interface RecordDetails {
   readonly paths: boolean;
   readonly addresses: boolean;
   readonly claims: readonly RecordedClaim[];
+  /** Undefined: none. */
+  readonly arguments: RecordedArguments | undefined;
 }
 
 /** A claim that people want to read in records. */
