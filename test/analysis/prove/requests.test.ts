@@ -1,3 +1,4 @@
+// oxlint-disable unicorn/no-thenable -- `then` is a key of properties.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
