@@ -1,7 +1,7 @@
-import { command, type Commands } from './command.ts';
+import { command, type Commands } from '../capabilities/command.ts';
 import { options } from './options.ts';
 import { processesOf } from './processes.ts';
-import { print, UsageError } from './terminal.ts';
+import { print, UsageError } from '../capabilities/terminal.ts';
 
 /** Every command by its name, in the order of the help. */
 export const commands: Commands = {

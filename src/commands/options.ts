@@ -1,4 +1,4 @@
-import type { Option, Options, Values } from './command.ts';
+import type { Option, Options, Values } from '../capabilities/command.ts';
 
 const config = {
   short: 'c',

@@ -14,7 +14,7 @@ import { Denial } from '../../core/model/denial.ts';
 import { type DescribedDefinition, definitionKey } from '../../core/model/definitions.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
 import type { OptionsOf } from '../../commands/options.ts';
-import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../commands/terminal.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
 
 interface Result {
   readonly isGood: boolean;
