@@ -17,17 +17,15 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 34_760, pipeline: 3_010, core: 19_090 };
+const bounds = { serve: 35_760, pipeline: 3_040, core: 20_060 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'analysis → serve': 3,
   'capabilities/approvals → capabilities/console': 2,
   'capabilities/approvals → capabilities/shared-store': 3,
   'capabilities/approvals → front-door': 2,
-  'capabilities/console → analysis': 15,
-  'capabilities/console → serve': 4,
+  'capabilities/console → serve': 2,
   'capabilities/history → capabilities/shared-store': 2,
   'capabilities/revocation → capabilities/shared-store': 8,
   'capabilities/shared-store → capabilities/approvals': 2,

@@ -82,6 +82,7 @@ export class Approvals {
     const needed = decision.plan?.approval(principal, action.attempt);
     if (needed === undefined) return undefined;
     if (needed.isShadow) return new TakenApproval(undefined, () => {}, needed.denial);
+    if (needed.denial.reason === 'approval.denied') throw Denial.of(needed.denial);
     const { attempt, body, continues } = action;
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
       throw new Denial('approval.body', 'a request with a body, which is not read here');
@@ -98,6 +99,7 @@ export class Approvals {
       id: randomBytes(16).toString('base64url'),
       call: shown,
       caller: { issuer, subject, client },
+      ...(needed.asker !== undefined && { asker: needed.asker }),
       because: needed.because,
       digest,
       rules: needed.rules,
@@ -213,12 +215,12 @@ export class Approvals {
   }
 
   #admits(approval: KeptApproval, person: Principal): boolean {
-    return this.#neededFor(approval)?.admits(person) === true;
+    return this.#neededFor(approval)?.admits(person, approval.asker) === true;
   }
 
   #mayDecide(approval: KeptApproval, person: Principal): boolean {
     const needed = this.#neededFor(approval);
-    if (needed?.admits(person) !== true) return false;
+    if (needed?.admits(person, approval.asker) !== true) return false;
     return needed.self || !isSamePerson(approval, person);
   }
 

@@ -24,14 +24,14 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
-import { type ReadPolicies, readPolicies } from './policies.ts';
+import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
 import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { capabilities } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -189,7 +189,7 @@ async function readPolicyFolder(
   // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
   const folderName = field.present && !field.isFaulty() ? field.source() : name;
   const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
-  const folder = await readPolicies(path, folderLabel, read);
+  const folder = await readPolicies(path, folderLabel, read, besidePolicies);
   if (!folder.exists && field.present && !field.isFaulty()) field.addProblem(`${field.quoted()} is not a folder`);
   return { folder, path, folderLabel };
 }
