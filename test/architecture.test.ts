@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_760, pipeline: 3_040, core: 20_060 };
+const bounds = { serve: 35_600, pipeline: 3_020, core: 20_040 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -40,7 +40,7 @@ const remaining = {
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 2,
+  'serve → capabilities/history': 1,
   'serve → capabilities/possession': 2,
   'serve → capabilities/revocation': 9,
   'serve → capabilities/shared-store': 2,

@@ -13,6 +13,7 @@ import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
 import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
+import type { Ledger } from '../core/model/ledger.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Endpoint, Route, Statement } from '../core/model/route.ts';
@@ -36,7 +37,9 @@ export type ReadRoute = Omit<Route, 'slots'>;
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
   readonly clock: Clock;
-  readonly events: Pick<Events, 'tokenLookup'>;
+  readonly events: Pick<Events, 'returned' | 'tokenLookup'>;
+  /** What rules over time count in. */
+  readonly ledger: Ledger;
   readonly log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,

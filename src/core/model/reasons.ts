@@ -111,7 +111,6 @@ export const refusals = reasonsOf({
   'history.missing': byHistory,
   'history.forbidden': byHistory,
   'quota.exceeded': { ...tooMany, isFinal: true, by: 'history' },
-  'history.full': unavailable,
   'approval.required': { ...final, by: 'approval' },
   'approval.denied': { ...final, by: 'approval' },
   'approval.full': unavailable,
