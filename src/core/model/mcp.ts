@@ -7,7 +7,7 @@
  */
 
 import { plainName } from '../lib/look-alike.ts';
-import type { Reason, ReasonBy } from './reasons.ts';
+import type { ReasonBy } from './reasons.ts';
 
 /**
  * The longest method, and the longest name of a tool or a prompt, in UTF-16 code units. A longer one is refused before
