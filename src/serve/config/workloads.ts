@@ -96,11 +96,10 @@ function bearerToken(text: string): string {
 /** Certificates as PEM. */
 function certificates(text: string): string {
   try {
-    new X509Certificate(text);
+    return new X509Certificate(text).raw.length > 0 ? text : '';
   } catch {
-    reject('names a file without a certificate in PEM');
+    return reject('names a file without a certificate in PEM');
   }
-  return text;
 }
 
 /** A JWK Set of public keys. */
