@@ -1,6 +1,7 @@
+import { besidePolicies } from '../capabilities/all.ts';
 import type { OptionsOf } from './options.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { policiesIn } from '../serve/config/policies.ts';
+import { policiesIn } from '../policy-files/policies.ts';
 import {
   compareAll,
   compareRoutes,
@@ -12,7 +13,7 @@ import type { Config } from '../core/model/config.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { Disagreement } from '../analysis/prove/prove.ts';
 import { decidingBy } from '../analysis/review/run-tests.ts';
-import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
+import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from '../capabilities/terminal.ts';
 import { printable } from '../core/lib/wording.ts';
 import { flowYaml } from '../analysis/review/flow-yaml.ts';
 
@@ -50,7 +51,7 @@ function isConfig(path: string): boolean {
 }
 
 async function comparedIn(path: string): Promise<Compared> {
-  if (!isConfig(path)) return { policies: await policiesIn(path) };
+  if (!isConfig(path)) return { policies: await policiesIn(path, besidePolicies) };
   const { config } = await loadWithoutSecrets(path);
   return { policies: config.policies, config };
 }

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { isAccepted } from '../serve/config/policies.ts';
+import { isAccepted } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Route } from '../core/model/route.ts';
@@ -13,7 +13,7 @@ import { type LoggedDecision, LogReader } from './decision-log.ts';
 import { routeNamed } from './explain.ts';
 import { exists } from '../core/lib/files.ts';
 import type { OptionsOf } from './options.ts';
-import { type ExitCode, Failure, UsageError } from './terminal.ts';
+import { type ExitCode, Failure, UsageError } from '../capabilities/terminal.ts';
 
 /**
  * `sallyport learn`: writes a policy that allows what a log shows as allowed on a route, or as let pass by shadow mode,

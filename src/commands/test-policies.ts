@@ -1,14 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Loaded, loadWithoutSecrets } from '../serve/config/load.ts';
-import { type PolicyTestFile, testsOf } from '../serve/config/policy-tests.ts';
+import { type PolicyTestFile, testsOf } from '../policy-files/policy-tests.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { watchFiles } from '../core/config/watch.ts';
 import { printable } from '../core/lib/wording.ts';
 import { gapsOf } from '../analysis/review/coverage.ts';
 import { runProperties, runTests, type TestResult } from '../analysis/review/run-tests.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, reportProblems, untilSignal } from './terminal.ts';
+import { coloured, type ExitCode, reportProblems, untilSignal } from '../capabilities/terminal.ts';
 
 /** The options of `sallyport test`, and the text that a test must have in its policy or name. */
 type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };

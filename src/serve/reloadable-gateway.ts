@@ -87,6 +87,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     events,
     log: (...event) => log.event(...event),
     answers: shared.answers,
+    ledger: shared.ledger,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -160,7 +161,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),

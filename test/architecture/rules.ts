@@ -10,8 +10,9 @@ export const layers: readonly (readonly string[])[] = [
   ['core/model'],
   ['core/policy', 'core/config', 'core/telemetry'],
   ['core/gateway'],
-  ['tokens', 'mcp'],
-  ['capabilities', 'front-door', 'analysis'],
+  ['tokens', 'mcp', 'policy-files'],
+  ['analysis'],
+  ['capabilities', 'front-door'],
   ['capabilities/all.ts'],
   ['serve'],
   ['commands'],
@@ -21,17 +22,19 @@ export const layers: readonly (readonly string[])[] = [
 /** What rooms of one floor may import of lower ones, where that is not everything. */
 const fewer: Readonly<Record<string, readonly string[]>> = {
   'front-door': ['core/lib', 'core/model', 'core/telemetry', 'core/config', 'tokens'],
-  analysis: ['core/lib', 'core/model', 'core/policy'],
+  analysis: ['core/lib', 'core/model', 'core/policy', 'policy-files'],
 };
 
-/** Rooms that nothing but these may import. */
+/** Rooms that nothing but these may import. The console tries drafts in a process of its own. */
 const closed: Readonly<Record<string, readonly string[]>> = {
-  analysis: ['commands'],
+  analysis: ['commands', 'capabilities/console'],
   'front-door': ['serve', 'commands'],
 };
 
-/** The interface of capabilities: below them. */
-const CAPABILITY = 'src/capabilities/capability.ts';
+/** The interface of capabilities, and what their commands are made of: below them. */
+function isKit(path: string): boolean {
+  return /^src\/capabilities\/[\w-]+\.ts$/.test(path) && path !== 'src/capabilities/all.ts';
+}
 
 /** The order of the stages. It knows their types, and none of their code. */
 const PATH_OF_A_REQUEST = 'src/core/gateway/pipeline.ts';
@@ -62,7 +65,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   jose: ['tokens', 'capabilities/exchange', 'capabilities/possession', 'capabilities/revocation', 'front-door'],
   'lru-cache': ['core/lib'],
   refa: ['core/policy/patterns'],
-  yaml: ['core/config', 'core/policy', 'serve/config', 'capabilities/lock'],
+  yaml: ['core/config', 'core/policy', 'policy-files', 'serve/config', 'capabilities/lock'],
   ajv: ['core/config', 'core/policy', 'serve/config'],
   'prom-client': ['core/telemetry'],
 };
@@ -75,7 +78,7 @@ const impure: readonly string[] = ['mcp/client'];
 /** The room of `src/` that a file is in, or its name when it is in none. */
 function partOf(path: string): string {
   const [, room = '', inner = ''] = path.split('/');
-  if (path === CAPABILITY) return 'core/gateway';
+  if (isKit(path)) return 'core/gateway';
   return room === 'core' || (room === 'capabilities' && inner.endsWith('.ts')) ? `${room}/${inner}` : room;
 }
 
@@ -111,14 +114,14 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
 
 function mayImport(path: string, target: string): boolean {
   const from = partOf(path);
-  if (!target.startsWith('src/')) return outside[path === CAPABILITY ? 'capabilities' : from]?.test(target) === true;
+  if (!target.startsWith('src/')) return outside[isKit(path) ? 'capabilities' : from]?.test(target) === true;
   const to = partOf(target);
   if (path === PATH_OF_A_REQUEST) return to === 'core/model';
-  if (from === 'core/gateway' && to === 'core/gateway') return dirname(path) === dirname(target) || path === CAPABILITY;
+  if (from === 'core/gateway' && to === 'core/gateway') return dirname(path) === dirname(target) || isKit(path);
   if (from === 'core/gateway' && to === 'core/policy') return false;
   if (roomOf(path) === roomOf(target)) return true;
   if (to === 'capabilities') return from === 'capabilities/all.ts';
-  if (closed[to]?.includes(from) === false || fewer[from]?.includes(to) === false) return false;
+  if (closed[to]?.includes(roomOf(path)) === false || fewer[from]?.includes(to) === false) return false;
   return layerOf(to) !== -1 && layerOf(to) < layerOf(from);
 }
 

@@ -121,6 +121,20 @@ export const everyKey: unknown = {
         claims: { role: '/groups/0' },
       },
     },
+    workloads: {
+      cluster: {
+        issuer: 'https://kubernetes.default.svc',
+        backchannel: 'https://10.0.0.1:6443',
+        jwks: 'https://10.0.0.1:6443/openid/v1/jwks',
+        ca: certificate('ca'),
+        token: 't0ken',
+        audience: 'https://signin.example',
+        subjects: ['system:serviceaccount:agents:*'],
+        claims: { namespace: '/kubernetes.io/namespace' },
+        scopes: ['read'],
+        lifetime: '5m',
+      },
+    },
   },
   revocation: {
     keep: '90d',
@@ -161,6 +175,9 @@ export const everyKey: unknown = {
   limits: {
     request_body: '1KiB',
     request_headers: '8KiB',
+    idle: '65s',
+    json_members: 20_000,
+    json_depth: 64,
     rate: { requests: 100, per: '1s', burst: 200 },
     failures: { requests: 30, per: '1m' },
   },
