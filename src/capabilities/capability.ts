@@ -13,6 +13,7 @@ import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Endpoint, Route } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
+import type { OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
 type SlotEntry =
@@ -29,6 +30,8 @@ export type ReadRoute = Omit<Route, 'slots'>;
 
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
+  /** The store of the newest configuration; undefined: none is configured. */
+  readonly store: () => SharedStore | undefined;
   readonly clock: Clock;
   readonly events: Pick<Events, 'tokenLookup'>;
   readonly log: (
@@ -86,7 +89,7 @@ export interface Capability {
   /** Its reasons for a refusal, by their names. */
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Reads its section. @returns what reads its keys of a route that has callers. */
-  readonly read: (
+  readonly read?: (
     root: Field<GatewayKeys>,
     defined: Defined,
   ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
@@ -98,7 +101,12 @@ export interface Capability {
    */
   readonly needsShared?: (config: Config) => readonly string[];
   /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
-  readonly openProcess: (parts: ProcessParts) => InProcess;
+  readonly openProcess?: (parts: ProcessParts) => InProcess;
+  /** The store that processes and replicas share. One capability has it. */
+  readonly store?: {
+    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly open: OpenStore;
+  };
   /** What `doctor` finds. Loaded when it runs. */
-  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
+  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl' | 'shared'>) => Promise<readonly Finding[]>;
 }

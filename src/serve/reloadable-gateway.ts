@@ -7,13 +7,14 @@ import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
-import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
+import { ApprovalEvents, createApprovals, createBook } from '../capabilities/approvals/opened.ts';
+import type { ProcessParts } from '../capabilities/capability.ts';
 import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { capabilities } from '../capabilities/all.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
-import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
+import { createLedger } from '../capabilities/history/process-ledger.ts';
 import { processTimers } from '../core/lib/clock.ts';
 import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
@@ -34,7 +35,8 @@ import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
 import { among } from '../capabilities/revocation/revocation-index.ts';
-import { createShared } from '../capabilities/shared-store/store.ts';
+import { revocationsFor } from '../tokens/revoked-tokens.ts';
+import { createShared } from './shared.ts';
 import { traceClient } from '../capabilities/traces/traced-client.ts';
 import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
 import { RevocationEffects } from '../capabilities/revocation/opened.ts';
@@ -81,12 +83,13 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const { log, events, clock, tracer } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    ledger: createProcessLedger(),
-    revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
+    subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
   });
-  const inProcess = capabilities.map(({ openProcess }) =>
-    openProcess({ clock, events, log: (...event) => log.event(...event), answers: shared.answers }),
-  );
+  const ledger = createLedger(shared.store);
+  const book = createBook(shared.store, clock);
+  const { answers, store } = shared;
+  const processParts: ProcessParts = { clock, events, log: (...event) => log.event(...event), answers, store };
+  const inProcess = capabilities.flatMap(({ openProcess }) => openProcess?.(processParts) ?? []);
   const open = new StreamIndex(tokenKey, clock);
   const locks = createLockedRoutes({
     look: lookAt,
@@ -138,17 +141,17 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function use(next: Config): void {
     const before = clients;
-    const store = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
-    const configScope = configScopeOf(next, store.limiters);
+    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
       gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
     } catch (error) {
-      store.drop();
+      prepared.drop();
       closeUnlessIn(before, configScope.clients);
       throw error;
     }
-    store.use();
+    prepared.use();
     approvalEvents.use(next.approvals, configScope.approvals);
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
@@ -168,8 +171,8 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      ledger: shared.ledger,
-      approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
+      ledger,
+      approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
       capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),

@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
+import { lowerCase } from '../../core/lib/ascii.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Revocation, RevocationCheck, RevocationRoom, RevokedTokens } from '../../core/model/revocation.ts';
@@ -274,11 +275,6 @@ function membersOfToken(token: RevocableToken): Named {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** A text without its ASCII capitals. */
-export function lowerCase(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function kindOf(tokens: Named): Kind {

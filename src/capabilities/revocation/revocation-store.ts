@@ -9,7 +9,7 @@ import {
   type RevocationPlace,
   type RevokedTokens,
 } from '../../core/model/revocation.ts';
-import { StoreError, type StoreConnection, createScript, type Script } from '../shared-store/connection.ts';
+import { createScript, type Script, type Sealing, type StoreConnection, StoreError } from '../../core/model/store.ts';
 import { isRevocation, revokedKey } from './revocation-index.ts';
 import {
   keepScript,
@@ -20,7 +20,6 @@ import {
   removeScript,
   valuesScript,
 } from './revocation-scripts.ts';
-import type { Sealing } from '../shared-store/sealing.ts';
 
 /** How often a replica compares a page of what it knows with the store: a writer of it could have removed some. */
 const COMPARE_MS = 1_000;

@@ -35,7 +35,7 @@ export interface Referents {
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
-  readonly slots: readonly ReturnType<Capability['read']>[];
+  readonly slots: readonly ReturnType<NonNullable<Capability['read']>>[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */

@@ -47,8 +47,8 @@ export async function callerFields(token: string, route: Route, config: Config):
     const held = presented(token);
     const principal = await authentication.revalidate(held);
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
-    const onRoute = capabilities.map(({ openProcess }) =>
-      openProcess(quiet).open({ config, clients }).of(route, { revalidate }),
+    const onRoute = capabilities.flatMap(
+      ({ openProcess }) => openProcess?.(quiet).open({ config, clients }).of(route, { revalidate }) ?? [],
     );
     const decision = { plan: route.policy?.decide(principal, listing).plan };
     const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);
@@ -61,7 +61,13 @@ export async function callerFields(token: string, route: Route, config: Config):
 }
 
 /** A command counts and logs nothing. */
-const quiet: ProcessParts = { clock: Date.now, events: { tokenLookup() {} }, log() {}, answers: undefined };
+const quiet: ProcessParts = {
+  clock: Date.now,
+  events: { tokenLookup() {} },
+  log() {},
+  answers: undefined,
+  store: () => undefined,
+};
 
 function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config): SignIdentity | undefined {
   // Without `session_key`, no upstream can verify what this process signs.

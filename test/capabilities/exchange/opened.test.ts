@@ -9,7 +9,13 @@ import { exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../w
 const world = startBeforeEach(startTokenEndpointWorld);
 
 function opened() {
-  const inProcess = openExchange({ clock: Date.now, events: { tokenLookup() {} }, log() {}, answers: undefined });
+  const inProcess = openExchange({
+    clock: Date.now,
+    events: { tokenLookup() {} },
+    log() {},
+    answers: undefined,
+    store: () => undefined,
+  });
   const exchange = exchangeWith({ server: world.client.server });
   const route = { slots: new Map([upstreamToken.with({ kind: 'exchange', exchange })]) } as unknown as Route;
   const clients = new Map([['main', world.client]]);

@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('in the shared store', () => {
 
   test('the bound holds over replicas, and a reader of the store learns no name', async () => {
     const observer = { storeUp() {}, storeRequest() {} };
-    const connection = connectStore(redis.url, observer, () => {}, undefined, 2_000);
+    const connection = connectStore(redis.url, { observer, log() {}, commandMs: 2_000 });
     await expect.poll(() => connection.state().state).toBe('available');
     const { index, keeper, keep, full } = keeping(2);
     const store = new RevocationStore({

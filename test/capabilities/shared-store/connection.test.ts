@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type StoreConnection, StoreError } from '../../../src/capabilities/shared-store/connection.ts';
+import { type StoreConnection, StoreError } from '../../../src/core/model/store.ts';
 import { hasRedis, type Redis } from '../../support/redis.ts';
 import { available, closeOpened, connected, KEY, listener, opened, problemAt, redisWith, replicaAt } from './opened.ts';
 
 afterEach(closeOpened);
 
-const ask = (connection: StoreConnection): Promise<unknown> => connection.run('get', 'x', (client) => client.get('x'));
+const ask = (connection: StoreConnection): Promise<unknown> =>
+  connection.run('get', 'x', (client) => client.getRange('x', 0, -1));
 
 /** The same store, 30 ms away. */
 async function distant(redis: Redis): Promise<string> {
@@ -161,9 +162,9 @@ describe.skipIf(!hasRedis)('a store', () => {
     const redis = await redisWith();
     const { connection } = await available(`${redis.url}/3`);
     await connection.run('set', 'x', (client) => client.set('x', '3'));
-    expect(await redis.client.get('x')).toBeNull();
+    expect(await redis.client.getRange('x', 0, -1)).toBeNull();
     await redis.client.select(3);
-    expect(await redis.client.get('x')).toBe('3');
+    expect(await redis.client.getRange('x', 0, -1)).toBe('3');
   });
 
   test('runs scripts, even after a lost connection', async () => {
