@@ -61,7 +61,7 @@ export function useKnown(): Known {
 }
 
 /** The troubles that an operator should look at, a few words each. */
-export function troublesOf({ problems, servers, store, locks, certificateExpires }: Status): readonly string[] {
+export function troublesOf({ problems, servers, store, locks = [], certificateExpires }: Status): readonly string[] {
   const away = servers.filter(({ state }) => state !== 'available' && state !== 'unknown');
   return [
     ...(problems.length === 0 ? [] : ['the newest configuration is refused']),

@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_600, pipeline: 3_100, core: 19_100 };
+const bounds = { serve: 35_760, pipeline: 3_040, core: 20_060 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -28,16 +28,15 @@ const remaining = {
   'capabilities/console → analysis': 15,
   'capabilities/console → serve': 4,
   'capabilities/lock → commands': 2,
-  'capabilities/lock → serve': 3,
+  'capabilities/lock → serve': 2,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/lock': 4,
+  'commands → capabilities/lock': 1,
   'commands → capabilities/revocation': 1,
-  'core/gateway → mcp': 16,
+  'core/gateway → mcp': 15,
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/history': 2,
-  'serve → capabilities/lock': 5,
   'serve → capabilities/possession': 2,
   'serve → capabilities/revocation': 9,
   'serve → capabilities/traces': 3,

@@ -26,7 +26,18 @@ export function Health(): JSX.Element {
   if (status === undefined) {
     return <p class="empty">{connection === 'disconnected' ? 'The gateway does not answer.' : 'Loading…'}</p>;
   }
-  const { config, since, problems, servers, store, revocation, locks, certificateExpires, routes, grafana } = status;
+  const {
+    config,
+    since,
+    problems,
+    servers,
+    store,
+    revocation,
+    locks = [],
+    certificateExpires,
+    routes,
+    grafana,
+  } = status;
   const inForce = (
     <>
       <code title={config}>{config.slice(0, 12)}</code>, <Time at={since} relative />

@@ -1,3 +1,4 @@
+import type { MetricRows } from '../core/telemetry/metrics.ts';
 import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
@@ -5,9 +6,14 @@ import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
+import { lock } from './lock/manifest.ts';
+import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [sharedStore, decisionPoints, exchange];
+export const capabilities: readonly Capability[] = [sharedStore, lock, decisionPoints, exchange, signedIdentities];
+
+/** The metrics of all capabilities. */
+export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));
 
 /** All reasons for a refusal: those of the core, then those of each capability. */
 export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(

@@ -12,7 +12,7 @@ import type { EarlierCall } from '../core/model/history.ts';
 import type { Principal, Claims } from '../core/model/principal.ts';
 import { withGatewayClaims } from '../core/model/gateway-claims.ts';
 import type { Route } from '../core/model/route.ts';
-import { refusals } from '../capabilities/all.ts';
+import { capabilities, refusals } from '../capabilities/all.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../analysis/review/explained.ts';
 import { LogReader } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
@@ -63,7 +63,8 @@ async function explained(config: Config, options: ExplainOptions): Promise<Expla
   const earlier = options.history === undefined ? undefined : await earlierCalls(options.history);
   const caller = options.token === undefined ? principal : await tokenPrincipal(route, config, options.token);
   const described = options.token === undefined ? caller.claims : {};
-  return explainCall(route, withGatewayClaims(caller, Date.now, described), attempt, earlier);
+  const running = capabilities.flatMap(({ notesOn }) => notesOn?.(route, attempt) ?? []);
+  return explainCall(route, withGatewayClaims(caller, Date.now, described), attempt, earlier, running);
 }
 
 async function earlierCalls(file: string): Promise<readonly EarlierCall[]> {

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { hasDuplicateMembers } from '../core/lib/json/scanner.ts';
 import { isObject, type Members, ownMember } from '../core/lib/json/own-member.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
-import type { Definition, DefinitionKind, Lock } from '../core/model/definitions.ts';
+import type { Definition, DefinitionKind } from '../core/model/definitions.ts';
 import { listedKinds, lockedLists } from '../core/model/mcp.ts';
 import { decidingMember, eachOf, resultOf, unreadable, withResult } from './lists.ts';
 import { createHash } from 'node:crypto';
@@ -18,19 +18,6 @@ export interface DefinitionGuard {
   examine(shown: readonly (Definition | undefined)[], whole: DefinitionKind | undefined): readonly boolean[];
   /** The server says that its tools or prompts changed. */
   announced(): void;
-}
-
-/** The lock of a route, as its answers meet it. */
-export interface AnswerLock {
-  readonly mode: Lock['mode'];
-  /**
-   * The text of a message of the server without what was not approved; undefined where it stays as it is, always so
-   * under `report`.
-   *
-   * @param asked As {@link guardedMessage}.
-   * @throws as {@link guardedMessage}, only under `deny`.
-   */
-  readonly guarded: (text: string, asked?: DefinitionKind) => string | undefined;
 }
 
 const announcements = new Set<unknown>(

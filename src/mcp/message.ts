@@ -1,7 +1,7 @@
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { memberText } from '../core/lib/json/splice-strings.ts';
 import { isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
-import { hasDuplicateMembers, JsonScanError, scanJson } from '../core/lib/json/scanner.ts';
+import { hasDuplicateMembers, JsonScanError, type ScanResult, scanJson } from '../core/lib/json/scanner.ts';
 import { readTraceContext, type TraceContext } from '../core/lib/http/trace-context.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { MessageId } from '../core/model/grant.ts';
@@ -33,6 +33,8 @@ export interface Message {
   readonly arguments: unknown;
   /** Whether keys of an object in `arguments` differ in case only. The upstream may know them apart, or take one. */
   readonly hasArgumentVariants: boolean;
+  /** Reads `arguments` with the digits of numbers; undefined where JavaScript changes none of them. */
+  readonly exactArguments: (() => unknown) | undefined;
   /** The task ids and `requestState` that it presents. */
   readonly handles: readonly Handle[];
   /** Whether its answer may give out handles. */
@@ -67,7 +69,7 @@ const limits = { depth: 128, members: 10_000, keyLength: 1_024, foldedKeys: 65_5
  */
 export function readMessage(body: Buffer, headers: MessageHeaders): Message {
   const text = decode(body);
-  const { message, hasVariants } = parse(text);
+  const { message, hasVariants, hasLongNumbers } = parse(text);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
   const id = messageId(message, text);
   if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
@@ -86,6 +88,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders): Message {
     targets: targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
     hasArgumentVariants: hasVariants,
+    exactArguments: hasLongNumbers && method.hasArguments ? exactArgumentsIn(text) : undefined,
     handles,
     declaresTasks: ownMemberAt(params, declaredTasks) !== undefined,
     asksByUrl: era === 'modern' && method.mayNeedInput && ownMemberAt(params, declaredUrl) !== undefined,
@@ -102,16 +105,23 @@ function decode(body: Buffer): string {
 
 const argumentsPath = ['params', 'arguments'];
 
-function parse(text: string): { readonly message: unknown; readonly hasVariants: boolean } {
+function parse(text: string): ScanResult & { readonly message: unknown } {
   try {
-    const hasVariants = scanJson(text, limits, argumentsPath);
+    const scanned = scanJson(text, limits, argumentsPath);
     const message: unknown = JSON.parse(text);
-    if (hasVariants && hasDuplicateMembers(text, message)) throw new JsonScanError('ambiguous', 'a duplicate key', 0);
-    return { message, hasVariants };
+    if (scanned.hasVariants && hasDuplicateMembers(text, message))
+      throw new JsonScanError('ambiguous', 'a duplicate key', 0);
+    return { message, ...scanned };
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
     throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', error.message);
   }
+}
+
+/** The text is read again once, if a condition asks. */
+function exactArgumentsIn(text: string): () => unknown {
+  let read: { readonly value: unknown } | undefined;
+  return () => (read ??= { value: ownMemberAt(parseToRewrite(text), argumentsPath) }).value;
 }
 
 /** To compare names as lenient servers do takes longer the longer they are. */

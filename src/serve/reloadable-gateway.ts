@@ -8,18 +8,13 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { ApprovalEvents, createApprovals, createBook } from '../capabilities/approvals/opened.ts';
-import type { ProcessParts } from '../capabilities/capability.ts';
 import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
-import { capabilities } from '../capabilities/all.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
+import { OpenCapabilities } from './open-capabilities.ts';
 import { createLedger } from '../capabilities/history/process-ledger.ts';
-import { processTimers } from '../core/lib/clock.ts';
-import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
-import { createLockedRoutes, type LockedRoutes } from '../capabilities/lock/locked-routes.ts';
-import type { WatchParts } from '../capabilities/lock/watch.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
 import type {
@@ -29,11 +24,11 @@ import type {
 } from '../core/model/authorization-server.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Definition } from '../core/model/definitions.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
+import type { Meters } from '../core/telemetry/metrics.ts';
 import { among } from '../capabilities/revocation/revocation-index.ts';
 import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
@@ -47,8 +42,10 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   readonly key?: Buffer | undefined;
   /** Undefined: traces are not configured. */
   readonly tracer?: Tracer | undefined;
-  /** Tells the other processes which definitions this one saw; undefined: there are none. */
-  readonly share?: WatchParts['share'] | undefined;
+  /** The metrics of capabilities. */
+  readonly meters: Meters;
+  /** Tells the other processes news of a capability; undefined: there are none. */
+  readonly share?: ((capability: string, news: unknown) => void) | undefined;
   /** Undefined: the process started without `revocation`. */
   readonly revocation?: RevocationAccess | undefined;
 }
@@ -62,8 +59,7 @@ export interface ReloadableGateway {
   readonly sharedStore: () => StoreState | undefined;
   /** What the operator sees of approvals; undefined: none are configured. */
   readonly approvals: () => OperatorApprovals | undefined;
-  /** The locks of routes. */
-  readonly locks: Pick<LockedRoutes, 'adopt' | 'seen' | 'states'>;
+  readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'state'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
@@ -87,17 +83,15 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   });
   const ledger = createLedger(shared.store);
   const book = createBook(shared.store, clock);
-  const { answers, store } = shared;
-  const processParts: ProcessParts = { clock, events, log: (...event) => log.event(...event), answers, store };
-  const inProcess = capabilities.flatMap(({ openProcess }) => openProcess?.(processParts) ?? []);
   const open = new StreamIndex(tokenKey, clock);
-  const locks = createLockedRoutes({
-    look: lookAt,
-    share: surroundings.share ?? (() => {}),
-    observer: { differing: events.lockedDefinitions, event: (...event) => log.event(...event) },
+  const capabilities = new OpenCapabilities({
     clock,
-    timers: processTimers,
-    random: Math.random,
+    events,
+    log: (...event) => log.event(...event),
+    answers: shared.answers,
+    store: shared.store,
+    meters: surroundings.meters,
+    share: surroundings.share ?? (() => {}),
   });
   const processScope: ProcessScope = {
     ...surroundings,
@@ -108,7 +102,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
     replays: shared.replay,
-    locks,
     toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
@@ -130,7 +123,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       drop(tokens) {
         const isMeant = among(tokens);
         processScope.authenticators.drop(isMeant);
-        for (const each of inProcess) each.drop?.(isMeant);
+        capabilities.drop(isMeant);
       },
     });
   const approvalEvents = new ApprovalEvents(log, events);
@@ -155,7 +148,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     approvalEvents.use(next.approvals, configScope.approvals);
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
-    locks.use(next.routes);
     closeUnlessIn(clients, before);
     log.configure(next.log);
     events.configLoaded(next.hash);
@@ -173,10 +165,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       ledger,
       approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
-      capabilities: inProcess.map((each) => each.open({ config: next, clients: served })),
+      capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
-      identityKeys: createRotatingKeys(secret),
     };
   }
 
@@ -225,7 +216,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     sharedStore: shared.state,
     approvals: () => approvalEvents.operator(),
-    locks,
+    capabilities,
     servers: () =>
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
@@ -236,17 +227,10 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     async close() {
       for (const client of clients.values()) client.close();
-      locks.close();
       approvalEvents.close();
-      await Promise.all([processScope.connections.close(), shared.close()]);
+      await Promise.all([capabilities.close(), processScope.connections.close(), shared.close()]);
     },
   };
-}
-
-/** Loads the client only for a lock: most gateways never are a client of an MCP server. */
-async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
-  const { listDefinitions } = await import('../mcp/client/ask-server.ts');
-  return listDefinitions(url, { signal });
 }
 
 type Clients = ConfigScope['clients'];

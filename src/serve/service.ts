@@ -25,7 +25,7 @@ import { stackOf } from '../core/lib/wording.ts';
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<
   ReloadableGateway,
-  'servers' | 'sharedStore' | 'locks' | 'approvals' | 'endTokens' | 'revoked'
+  'servers' | 'sharedStore' | 'capabilities' | 'approvals' | 'endTokens' | 'revoked'
 > {
   readonly url: string;
   /** The listener for questions of proxies; undefined without `forward_auth`. */
@@ -122,11 +122,11 @@ export async function startService(
   }
 
   const [clients, proxies] = listeners as [Listener, Listener?];
-  const { servers, sharedStore, locks, approvals, endTokens, revoked } = newest;
+  const { servers, sharedStore, capabilities, approvals, endTokens, revoked } = newest;
   return {
     servers,
     sharedStore,
-    locks,
+    capabilities,
     approvals,
     endTokens,
     revoked,

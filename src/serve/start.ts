@@ -3,6 +3,7 @@ import { on } from 'node:events';
 import type { Writable } from 'node:stream';
 import { type Admin, type AdminView, startAdmin } from './admin/admin.ts';
 import type { Snapshot } from '../core/config/files.ts';
+import { metricRows } from '../capabilities/all.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { type BackOff, createBackOff } from '../core/lib/back-off.ts';
 import {
@@ -61,7 +62,7 @@ export interface StartOptions {
   readonly clock?: Clock;
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer;
-  /** Tells other processes which definitions passed here. */
+  /** Tells other processes news of a capability. */
   readonly share?: Surroundings['share'];
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
@@ -91,13 +92,14 @@ export interface Serving {
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
   const { clock = Date.now, key, share, openCertificate } = options;
-  const metrics = createMetrics();
+  const metrics = createMetrics(metricRows);
   const recorder = config.admin === undefined ? undefined : new Recorder(clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
   const lines = createJsonLines(output, () => metrics.events.linesLost('stdout', 1));
   const file = config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'));
   const log = new Log(config.log, lines, file?.lines);
+  const { meters } = metrics;
   const events = joinEvents(metrics.events, recorder, log);
   const tracer = config.telemetry && (await startTracer(config.telemetry, log, events));
   const closeOutputs = async (): Promise<void> => {
@@ -109,7 +111,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
     if (config.revocation !== undefined) kept = await openRevocation({ config, log, clock, openStore });
-    const surroundings = { log, events, clock, key, tracer, share, revocation: kept };
+    const surroundings = { log, events, meters, clock, key, tracer, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {
     await kept?.close();
@@ -131,7 +133,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
         () => ({
           servers: service.servers(),
           store: service.sharedStore(),
-          locks: service.locks.states(),
+          ...service.capabilities.state(),
           revocation: kept?.state(),
         }),
         service.approvals,

@@ -1,4 +1,5 @@
-import { isObject } from '../core/lib/json/own-member.ts';
+import { parseExactly } from '../core/lib/json/lossless.ts';
+import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../core/lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type ServerAnswer } from '../core/model/authorization-server.ts';
@@ -6,13 +7,15 @@ import { Denial, isTokenDenial } from '../core/model/denial.ts';
 import { refusals } from '../core/model/reasons.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
-import { createJwtVerifier, type IssuerKeys, verifiedJwt } from './jwt.ts';
+import { createJwtVerifier, exactPayload, type IssuerKeys, verifiedJwt } from './jwt.ts';
 import { principalOf, withoutNulls, wrongType } from './principal.ts';
 
 /** The authenticated answer of an authorization server about an active token. A JSON value. */
 export interface IntrospectionAnswer {
   /** The members of RFC 7662 §2.2, or the claims of a phantom token. */
   readonly claims: Claims;
+  /** The claims as they were sent, where JavaScript would change a number of them. */
+  readonly text?: string;
   /** The compact JWT, if the answer was signed. */
   readonly jwt?: string;
 }
@@ -26,11 +29,12 @@ const accessTokenTypes = new Set(['bearer', 'access_token', 'dpop']);
  * @throws {Denial} `token.*` if the token is not valid for this gateway.
  */
 export function principalOfAnswer(
-  { claims: stated, jwt }: IntrospectionAnswer,
+  answer: IntrospectionAnswer,
   server: AuthorizationServer,
   hierarchy: ReadonlyMap<string, readonly string[]>,
   clock: Clock,
 ): Principal {
+  const { claims: stated, jwt } = answer;
   const claims = withoutNulls(stated);
   const { iss } = claims;
   if (iss !== undefined && !issuersOf(server).some((issuer) => issuer === iss)) {
@@ -38,7 +42,8 @@ export function principalOfAnswer(
     throw new Denial('token.issuer', detail);
   }
   requireTokenType(claims);
-  const principal = principalOf(stated, { form: 'opaque', isTyped: true, server, hierarchy });
+  const exactClaims = exactClaimsOf(answer);
+  const principal = principalOf(stated, { form: 'opaque', isTyped: true, server, hierarchy, exactClaims });
   requireItsKey(principal);
   requireInTime(principal, claims['nbf'], server, clock);
   if (claims['aud'] === undefined && principal.audience.length === 0 && server.introspection?.audience !== 'optional') {
@@ -46,6 +51,12 @@ export function principalOfAnswer(
     throw new Denial('token.audience', detail);
   }
   return { ...principal, introspectionJwt: jwt };
+}
+
+function exactClaimsOf({ text, jwt }: IntrospectionAnswer): Claims | undefined {
+  if (jwt === undefined) return text === undefined ? undefined : (parseExactly(text) as Claims | undefined);
+  const payload = exactPayload(jwt);
+  return (ownMember(payload, 'token_introspection') as Claims | undefined) ?? payload;
 }
 
 function requireInTime(

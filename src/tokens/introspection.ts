@@ -1,3 +1,4 @@
+import { parseExactly } from '../core/lib/json/lossless.ts';
 import { hash } from 'node:crypto';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { withoutQuery } from '../core/lib/wording.ts';
@@ -69,10 +70,11 @@ export function createIntrospector(
   };
   return createSharedIntrospection({ ...server, introspection }, ask, hierarchy, answers, clock);
 
-  function plainAnswer({ body }: ServerAnswer): IntrospectionAnswer | undefined {
+  function plainAnswer({ body, text }: ServerAnswer): IntrospectionAnswer | undefined {
     if (!isObject(body)) throw unavailable('its introspection did not answer with a JSON object');
     // RFC 7662 §2.2: a boolean. The string "true" is a mistake of the server and grants nothing.
-    return body['active'] === true ? { claims: body } : undefined;
+    if (body['active'] !== true) return undefined;
+    return parseExactly(text) === undefined ? { claims: body } : { claims: body, text };
   }
 
   function unavailable(why: string): Denial {
@@ -196,8 +198,9 @@ export function createSharedIntrospection(
 /** Another replica, perhaps of another release, may have written the entry. */
 function isAnswer(answer: unknown): answer is IntrospectionAnswer {
   if (typeof answer !== 'object' || answer === null) return false;
-  const { claims, jwt } = answer as { readonly claims?: Claims; readonly jwt?: unknown };
-  return typeof claims === 'object' && claims !== null && (jwt === undefined || typeof jwt === 'string');
+  const { claims, text, jwt } = answer as { readonly claims?: Claims; readonly text?: unknown; readonly jwt?: unknown };
+  const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
+  return typeof claims === 'object' && claims !== null && isText(text) && isText(jwt);
 }
 
 /** A server that may have issued an opaque token. */

@@ -2,11 +2,12 @@ import type { CryptoKey, JWTHeaderParameters, JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
+import { parseExactly } from '../core/lib/json/lossless.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { type AuthorizationServer, issuersOf, type JwtValidation } from '../core/model/authorization-server.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { Principal, NumericDate } from '../core/model/principal.ts';
+import type { Claims, NumericDate, Principal } from '../core/model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
 import { principalOf, withoutNulls } from './principal.ts';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
@@ -65,7 +66,8 @@ export function createJwtVerifier(
       const signature = { algorithm: protectedHeader.alg, type: mediaType(protectedHeader.typ) };
       requireType(signature, jwt);
       const isTyped = signature.type === 'at+jwt';
-      return { ...principalOf(payload, { form: 'jwt', isTyped, server, hierarchy }), signature };
+      const exactClaims = exactPayload(token);
+      return { ...principalOf(payload, { form: 'jwt', isTyped, server, hierarchy, exactClaims }), signature };
     } catch (error) {
       throw error instanceof Denial ? error : jwtDenial(error, token, { ...server, jwt }, now);
     }
@@ -81,6 +83,12 @@ function requireOneSpelling(token: string): void {
   const signature = token.slice(token.lastIndexOf('.') + 1);
   if (Buffer.from(signature, 'base64url').toString('base64url') === signature) return;
   throw new Denial('token.malformed', 'the signature is not base64url as RFC 7515 defines it');
+}
+
+/** The payload of a verified JWT with the digits of numbers that JavaScript would change; undefined: none. */
+export function exactPayload(token: string): Claims | undefined {
+  const [, payload = ''] = token.split('.', 2);
+  return parseExactly(Buffer.from(payload, 'base64url').toString()) as Claims | undefined;
 }
 
 type Signature = NonNullable<Principal['signature']>;

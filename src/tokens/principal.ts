@@ -24,6 +24,8 @@ interface TokenContext {
    */
   readonly isTyped: boolean;
   readonly server: AuthorizationServer;
+  /** The claims with the digits of numbers that JavaScript would change; undefined where it changes none. */
+  readonly exactClaims?: Claims | undefined;
   /** Each scope with the scopes that it implies. */
   readonly hierarchy: ReadonlyMap<string, readonly string[]>;
 }
@@ -34,7 +36,10 @@ interface TokenContext {
  * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
  *   `token.claims` for a member of the wrong type.
  */
-export function principalOf(stated: Claims, { form, isTyped, server, hierarchy }: TokenContext): Principal {
+export function principalOf(
+  stated: Claims,
+  { form, isTyped, server, hierarchy, exactClaims }: TokenContext,
+): Principal {
   requireAccessToken(stated, isTyped);
   const claims = withoutNulls(stated);
   const identity = {
@@ -54,9 +59,14 @@ export function principalOf(stated: Claims, { form, isTyped, server, hierarchy }
     form,
     confirmation: confirmationOf(claims['cnf']),
     introspectionJwt: undefined,
-    // An introspection answer may omit `iss`. Policies and identity headers must still know whose `sub` they read.
-    claims: claims['iss'] === undefined ? { ...stated, iss: server.issuer } : stated,
+    claims: withIssuer(stated, server),
+    ...(exactClaims !== undefined && { exactClaims: withIssuer(exactClaims, server) }),
   };
+}
+
+/** An introspection answer may omit `iss`. Policies and identity headers must still know whose `sub` they read. */
+function withIssuer(claims: Claims, { issuer }: AuthorizationServer): Claims {
+  return (claims['iss'] ?? undefined) === undefined ? { ...claims, iss: issuer } : claims;
 }
 
 /** Without one of these any client could use the token, or it would be good at any server: null is refused. */

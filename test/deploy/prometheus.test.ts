@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { metricRows } from '../../src/capabilities/all.ts';
 import { createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
 
 interface Dashboard {
@@ -37,7 +38,7 @@ describe('the dashboard, the alerts and docs/monitoring.md', () => {
   test('use only metrics that exist', () => {
     expect(shown).toHaveLength(5);
     const known = new Set(
-      [createMetrics(), createRevocationMetrics()].flatMap(({ registry }) =>
+      [createMetrics(metricRows), createRevocationMetrics()].flatMap(({ registry }) =>
         registry.getMetricsAsArray().map(({ name }) => name),
       ),
     );

@@ -16,6 +16,7 @@ import { members } from '../../src/core/model/decision.ts';
 import { standardServer } from '../../src/core/model/quirks/providers.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { knownRequests, revisions } from '../../src/core/model/mcp.ts';
+import { metricRows } from '../../src/capabilities/all.ts';
 import { createMetrics } from '../../src/core/telemetry/metrics.ts';
 import { filesIn, type SourceFile } from '../architecture/source-files.ts';
 import { keysOf, type Schema } from '../pins/keys-of.ts';
@@ -35,7 +36,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'An MCP method': [...knownRequests.keys()],
   'An MCP revision': [...revisions.keys()],
   'A member of the decision log': Object.values(members).flatMap((row) => ('wire' in row ? [row.wire.name] : [])),
-  'A metric': createMetrics()
+  'A metric': createMetrics(metricRows)
     .registry.getMetricsAsArray()
     .map(({ name }) => name)
     .filter((name) => name.startsWith('sallyport_')),

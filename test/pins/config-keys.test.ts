@@ -32,7 +32,7 @@ test.for([
   [
     'the predicates of a claim',
     'value',
-    'equals one_of contains below at_most above at_least matches present not integer',
+    'claim caller equals one_of contains below at_most above at_least within matches present not integer',
   ],
 ])('the keys of %s', ([, name, keys]) => {
   const { $defs } = policy as Schema;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { metricRows } from '../../src/capabilities/all.ts';
 import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
@@ -25,7 +26,7 @@ const pinned = [
 ];
 
 test('R-169: metric names, kinds and labels', async () => {
-  const { registry } = createMetrics();
+  const { registry } = createMetrics(metricRows);
   const metrics = registry
     .getMetricsAsArray()
     .map((metric) => metric as typeof metric & { readonly labelNames: readonly string[] })
@@ -71,7 +72,7 @@ test('R-169: metric names and labels of revocation', async () => {
 });
 
 test('has the metrics of Node too', () => {
-  const names = createMetrics()
+  const names = createMetrics(metricRows)
     .registry.getMetricsAsArray()
     .map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['process_resident_memory_bytes', 'nodejs_eventloop_lag_seconds']));

@@ -48,6 +48,7 @@ scope.insufficient                403  insufficient_scope  -       Insufficient 
 authentication.insufficient       401  insufficient_user_authentication  -       A different or more recent authentication is required
 claim.denied                      403  -                   -       Access denied
 argument.denied                   403  -                   -       Access denied
+variable.denied                   403  -                   -       Access denied
 lifetime.exceeded                 403  -                   -       Access denied
 alternatives.exhausted            403  -                   -       Access denied
 exclusion.matched                 403  -                   -       Access denied
@@ -116,7 +117,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
       .toSorted(),
   ).toEqual(
     words(`
-    claim.denied argument.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
+    claim.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
     prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
     history.forbidden quota.exceeded approval.required approval.denied approval.size decision_point.denied`).toSorted(),
   );

@@ -3,6 +3,7 @@ import { createReloadableGateway, type ReloadableGateway } from '../../src/serve
 import type { Config } from '../../src/core/model/config.ts';
 import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
 import { Log } from '../../src/core/telemetry/log.ts';
+import { metricRows } from '../../src/capabilities/all.ts';
 import { createMetrics } from '../../src/core/telemetry/metrics.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { loaded } from './config/folder.ts';
@@ -16,7 +17,8 @@ beforeEach(async () => {
     { level: 'error', decisions: 'all' },
     { write() {}, writeText() {}, dropped: 0, close: async () => {} },
   );
-  newest = createReloadableGateway(await configOf('main'), { log, events: createMetrics().events, clock: Date.now });
+  const { events, meters } = createMetrics(metricRows);
+  newest = createReloadableGateway(await configOf('main'), { log, events, meters, clock: Date.now });
 });
 afterEach(async () => {
   await newest.close();

@@ -17,7 +17,11 @@ export interface Pdp {
 }
 
 /** The route and the call of a question. */
-export const askedRoute = { name: 'api', path: '/api', upstream: { identity: new Map() } } as unknown as Route;
+export const askedRoute = {
+  name: 'api',
+  path: '/api',
+  upstream: { identity: new Map(), statements: [] },
+} as unknown as Route;
 export const askedCall = { id: 'request', method: 'GET', path: '/api' } as Call;
 /** What the policy granted to a caller. */
 export const grantOf = (subject: string): Grant =>

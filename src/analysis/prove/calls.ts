@@ -164,7 +164,7 @@ const nothing: NameTable = { entries: [], find: () => undefined };
 function coveredBy({ rule, target, names, covers, because }: PastRule): NameTable {
   const entries = names.map((name): Entry => {
     const condition = allOf(rule, []);
-    const without = { arguments: [], history: [], approval: undefined } as const;
+    const without = { arguments: [], variables: [], history: [], approval: undefined } as const;
     return { key: listedKinds[target].key, name, rule, condition, ...without, because };
   });
   return { entries, find: (name) => (covers(callOf(target, name)) ? entries[0] : undefined) };

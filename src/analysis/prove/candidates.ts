@@ -45,6 +45,7 @@ export function holdsFor({ operand, test }: Predicate, { value, assumed }: Candi
  */
 export function candidatesFor(leaves: readonly Predicate[]): Candidates {
   const operands = leaves.map(({ operand }) => operand);
+  if (operands.some(({ kind }) => kind === 'claims')) throw new Undecidable('a comparison with a claim');
   const points = operands.flatMap(pointsOf);
   const numbers = points.length === 0 && !operands.some(isNumeric) ? [1] : representativeNumbers(points);
   const { texts, undecided } = candidateTexts({

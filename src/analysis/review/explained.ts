@@ -3,7 +3,7 @@ import type { Refusal } from '../../core/model/refusal.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
 import type { EarlierCall } from '../../core/model/history.ts';
-import { isLockedKind, knownRequests, listedKinds } from '../../core/model/mcp.ts';
+import { knownRequests, listedKinds } from '../../core/model/mcp.ts';
 import {
   type Attempt,
   type Decision,
@@ -46,16 +46,17 @@ export interface Explained {
 type InForce = Pick<Config, 'routes' | 'scopeHierarchy'>;
 
 /**
- * The decision on a described call, by the policy of its route. A lock depends on what the MCP server shows, which only
- * the gateway knows.
+ * The decision on a described call, by the policy of its route.
  *
  * @param earlier The calls before it; undefined: they are unknown.
+ * @param running What only the running gateway knows of an allowed call, a sentence each.
  */
 export function explainCall(
-  route: Pick<Route, 'name' | 'policy'> & Partial<Pick<Route, 'lock'>>,
+  route: Pick<Route, 'name' | 'policy'>,
   principal: Principal,
   attempt: Attempt,
   earlier?: readonly EarlierCall[],
+  running: readonly string[] = [],
 ): Explained {
   const { policy } = route;
   const { decision, conditions } = decided(policy, principal, attempt, earlier);
@@ -73,22 +74,9 @@ export function explainCall(
     detail: denial?.detail,
     rule: denial?.rule ?? decision.rule,
     neededScope: denial?.scope ?? [],
-    notes: [
-      ...unknown.map((what) => unknownNotes[what]),
-      ...(decision.allow && isLocked(route, attempt) ? [lockNote] : []),
-      ...near,
-    ],
+    notes: [...unknown.map((what) => unknownNotes[what]), ...(decision.allow ? running : []), ...near],
     conditions,
   };
-}
-
-const lockNote =
-  'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
-
-/** Whether the lock of a route may refuse an attempt that its policy allows. */
-function isLocked({ lock }: Partial<Pick<Route, 'lock'>>, attempt: Attempt): boolean {
-  if (lock?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
-  return attempt.targets.some(({ kind }) => isLockedKind(kind));
 }
 
 function decided(

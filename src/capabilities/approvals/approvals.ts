@@ -23,7 +23,7 @@ import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
-import { definitionKey } from '../../core/model/definitions.ts';
+import { approvedDefinitions, definitionKey } from '../../core/model/definitions.ts';
 import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../core/model/mcp.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
@@ -82,6 +82,7 @@ export class Approvals {
     const needed = decision.plan?.approval(principal, action.attempt);
     if (needed === undefined) return undefined;
     if (needed.isShadow) return new TakenApproval(undefined, () => {}, needed.denial);
+    if (needed.denial.reason === 'approval.denied') throw Denial.of(needed.denial);
     const { attempt, body, continues } = action;
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
       throw new Denial('approval.body', 'a request with a body, which is not read here');
@@ -98,6 +99,7 @@ export class Approvals {
       id: randomBytes(16).toString('base64url'),
       call: shown,
       caller: { issuer, subject, client },
+      ...(needed.asker !== undefined && { asker: needed.asker }),
       because: needed.because,
       digest,
       rules: needed.rules,
@@ -213,12 +215,12 @@ export class Approvals {
   }
 
   #admits(approval: KeptApproval, person: Principal): boolean {
-    return this.#neededFor(approval)?.admits(person) === true;
+    return this.#neededFor(approval)?.admits(person, approval.asker) === true;
   }
 
   #mayDecide(approval: KeptApproval, person: Principal): boolean {
     const needed = this.#neededFor(approval);
-    if (needed?.admits(person) !== true) return false;
+    if (needed?.admits(person, approval.asker) !== true) return false;
     return needed.self || !isSamePerson(approval, person);
   }
 
@@ -242,10 +244,11 @@ function identityOf(route: Route, needed: NeededApproval, { action: { attempt } 
 
 const kindOfMethod = new Map<string, TargetKind>(targetKinds.map((kind) => [listedKinds[kind].usedBy, kind]));
 
-function lockedIn({ lock }: Route, { method, name }: { method: string; name?: string | undefined }): string {
+function lockedIn(route: Route, { method, name }: { method: string; name?: string | undefined }): string {
   const kind = kindOfMethod.get(method);
-  if (lock === undefined || name === undefined || !isLockedKind(kind)) return '';
-  return lock.approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
+  const approved = approvedDefinitions.of(route);
+  if (approved === undefined || name === undefined || !isLockedKind(kind)) return '';
+  return approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
 }
 
 function required(

@@ -73,14 +73,14 @@ export function boundCall(
   }: {
     readonly call: Pick<Call, 'method' | 'path' | 'query' | 'fields'>;
     readonly action: Pick<Action, 'attempt' | 'body' | 'continues'>;
-    readonly needed: Pick<NeededApproval, 'rules' | 'shows'>;
+    readonly needed: Pick<NeededApproval, 'rules' | 'shows'> & Partial<Pick<NeededApproval, 'asker'>>;
     readonly caller: ApprovalRequest['caller'];
   },
 ): BoundCall {
   const { attempt } = action;
   const fields = boundFields(call.fields, route.protocol);
   const headers = fields.length === 0 ? {} : { headers: Object.fromEntries(fields) };
-  const party = { route: route.name, rules: needed.rules, caller, ...headers };
+  const party = { route: route.name, rules: needed.rules, caller, asker: needed.asker, ...headers };
   const unshownHeaders = fields.length === 0 ? {} : { headers: Object.fromEntries(fields.map(readable)) };
   if (attempt.kind === 'http') {
     const path = call.path + call.query;

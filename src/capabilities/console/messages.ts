@@ -69,7 +69,7 @@ export interface ProcessState {
   /** Undefined: none is configured. */
   readonly store?: StoreState | undefined;
   /** The routes whose policy has `lock`. */
-  readonly locks: readonly LockState[];
+  readonly locks?: readonly LockState[];
   readonly openStreams: number;
   /** When the listener's certificate expires, in milliseconds since the epoch; undefined without TLS. */
   readonly certificateExpires?: number | undefined;

@@ -56,7 +56,7 @@ const contexts: Readonly<Partial<Record<RequestName, readonly [member: string, p
 /** Creates the questions about the calls of a route. */
 export function createDescribe(route: Route, publicUrl: string, sendsArguments: boolean): Describe {
   const { policy, upstream } = route;
-  const names = new Set([...upstream.identity.values(), ...(upstream.signedIdentity?.claims ?? [])]);
+  const names = new Set([...upstream.identity.values(), ...upstream.statements.flatMap(({ claims }) => claims)]);
   const readers = [...names].map((name) => [name, claimReader(name)] as const);
 
   function subjectOf(principal: Principal | undefined): Entity {

@@ -27,7 +27,7 @@ import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { methodsOf } from '../../core/gateway/route/admit.ts';
 import { canonicalTarget } from '../../core/gateway/route/router.ts';
 
-interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'signIdentity'> {
+interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'states'> {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
   readonly crossOrigin: CrossOrigin;
@@ -50,11 +50,11 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 export function createForwardAuthStages(
   stages: Stages & { readonly route: Route },
-  { readBody, publicUrl, crossOrigin, claimed, toolHeaders, signIdentity, nonce }: ForwardAuthParts,
+  { readBody, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ForwardAuthParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
-  const permit = createPermitHeaders(route, claimed, signIdentity);
+  const permit = createPermitHeaders(route, claimed, states);
   const readAction = createActionReader(route, {
     readBody,
     bindings: new Bindings(route, {

@@ -6,6 +6,8 @@ import { lockFileOf, lockFileText, readLockFile } from './lock-file.ts';
 import { counted, printable, quoted } from '../../core/lib/wording.ts';
 import { callerFields } from '../../serve/gateway/caller.ts';
 import { differences, inWords, keysTwiceIn } from './comparison.ts';
+import { presentsCallers, remedyForStranger } from './remedy.ts';
+import { lockOf } from './settings.ts';
 import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -31,7 +33,7 @@ class NothingShown extends Error {
 export async function lock({ config: file, check, token: source, route: name }: OptionsOf<'lock'>): Promise<ExitCode> {
   const token = await tokenOnStdin(source);
   const { config, policyFolder } = await load(file, process.env, check ? disk : withoutLocks);
-  const all = config.routes.filter((route) => route.lock !== undefined);
+  const all = config.routes.filter((route) => lockOf.of(route) !== undefined);
   if (all.length === 0) {
     process.stderr.write(`${file}: no policy of a route has the key lock: add lock: report to one, then lock: deny\n`);
     return 1;
@@ -101,22 +103,6 @@ async function presentedBy(route: Route, config: Config, token: string): Promise
   }
 }
 
-function presentsCallers({ public: isPublic, upstream: { token, identity, signedIdentity } }: Route): boolean {
-  if (isPublic) return false;
-  return token !== 'none' || identity.size > 0 || signedIdentity !== undefined;
-}
-
-/**
- * The remedy where an upstream refuses a caller without credentials.
- *
- * @param command What to do for a caller instead: `lock` or `lock --check`.
- */
-export function remedyForStranger(route: Route, command: string): string {
-  return presentsCallers(route)
-    ? `ask for a caller: sallyport ${command} --route ${route.name} --token - < token.txt`
-    : 'disable its own authorization, or set upstream.token';
-}
-
 async function written(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Promise<Result> {
   const url = serverUrl(route.upstream);
   const policy = route.policy?.name ?? '';
@@ -135,9 +121,9 @@ async function written(route: Route, folder: PolicyFolder, shown: readonly Descr
   return { isGood: true, lines: [...changes, `${label}: ${counts(shown)}`] };
 }
 
-function checked({ policy, lock: known }: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Result {
-  const label = join(folder.label, lockFileOf(policy?.name ?? ''));
-  const found = differences(known?.approved ?? new Map(), shown).map((each) => `${label}: ${inWords(each)}`);
+function checked(route: Route, folder: PolicyFolder, shown: readonly DescribedDefinition[]): Result {
+  const label = join(folder.label, lockFileOf(route.policy?.name ?? ''));
+  const found = differences(lockOf.of(route)?.approved ?? new Map(), shown).map((each) => `${label}: ${inWords(each)}`);
   return found.length === 0 ? { isGood: true, lines: [`${label}: ${counts(shown)}`] } : { isGood: false, lines: found };
 }
 

@@ -4,8 +4,16 @@ import {
   definitionKey,
   type DefinitionKind,
   type Definitions,
-  type Sighting,
 } from '../../core/model/definitions.ts';
+
+/** What was last seen of a definition. */
+export interface Sighting {
+  readonly definition: Definition;
+  /** Whether it stood more than once in the list. */
+  readonly isTwice: boolean;
+  /** Present if a whole list no longer had it. Only what was not approved is forgotten for that. */
+  readonly isGone?: true;
+}
 
 /** How many definitions are remembered that were not approved, and how long their names may be. */
 const MAX_NEW = 1000;

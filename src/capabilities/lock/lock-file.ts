@@ -7,15 +7,15 @@
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import {
+  approvedDefinitions,
   type Definition,
   type DefinitionKind,
   definitionKey,
   type Definitions,
   type DescribedDefinition,
-  type Lock,
 } from '../../core/model/definitions.ts';
-import type { Files } from '../../core/config/files.ts';
-import type { LockKey } from '../../serve/config/policies.ts';
+import { type Lock, lockOf } from './settings.ts';
+import type { PolicyFolderReader, ReadBesidePolicies } from '../capability.ts';
 import type { Problem } from '../../core/config/problems.ts';
 import { type Violation, violations } from '../../core/config/schema.ts';
 import { printable } from '../../core/lib/wording.ts';
@@ -102,40 +102,45 @@ function write({ sha256, members, description }: DescribedDefinition): WrittenDe
   };
 }
 
-/** The locks of a folder of policies. */
-export interface ReadLocks {
-  /** By the name of their policy; those without problems. */
-  readonly locks: ReadonlyMap<string, Lock>;
-  readonly problems: readonly Problem[];
-  /** The text of each file, by its name within the folder. */
-  readonly texts: ReadonlyMap<string, string>;
-}
-
-/**
- * Reads `NAME.lock.yaml` for each policy that has the key `lock`.
- *
- * @param label The folder's name in messages.
- */
-export async function readLocks(
-  folder: string,
-  label: string,
-  keys: ReadonlyMap<string, LockKey>,
-  files: Files,
-): Promise<ReadLocks> {
+/** Reads `NAME.lock.yaml` for each policy that has the key `lock`. */
+export async function readLocks({
+  path,
+  label,
+  files,
+  having,
+  problemAt,
+}: PolicyFolderReader): Promise<ReadBesidePolicies> {
   const locks = new Map<string, Lock>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
-  for (const [name, { mode, problem }] of keys) {
+  for (const [name, mode] of having('lock')) {
     const file = lockFileOf(name);
-    const { text, fault } = await files.text(join(folder, file));
+    const { text, fault } = await files.text(join(path, file));
     if (text === undefined) {
-      problems.push(problem(`${join(label, file)} ${fault}; sallyport lock writes it`));
+      const message = `${join(label, file)} ${fault}; sallyport lock writes it`;
+      problems.push(problemAt(name, { path: ['lock'], part: 'value', message }));
       continue;
     }
     texts.set(file, text);
     const { approved, problems: found } = readLockFile(join(label, file), text);
     problems.push(...found);
-    if (found.length === 0) locks.set(name, { mode, approved });
+    if (found.length === 0) locks.set(name, { mode: mode as Lock['mode'], approved });
   }
-  return { locks, problems, texts };
+  return { problems, texts, ofRoute: createOfRoute(locks) };
+}
+
+/** Requires that each lock is for one route. */
+function createOfRoute(locks: ReadonlyMap<string, Lock>): ReadBesidePolicies['ofRoute'] {
+  const users = new Map<string, number>();
+  return (field, { policy }, index) => {
+    const lock = policy && locks.get(policy.name);
+    if (policy === undefined || lock === undefined) return [];
+    const other = users.get(policy.name);
+    if (other !== undefined) {
+      const message = `${field.get('policy').quoted()} has lock, and is also the policy of routes[${other}]`;
+      field.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
+    }
+    users.set(policy.name, other ?? index);
+    return [lockOf.with(lock), approvedDefinitions.with(lock.approved)];
+  };
 }

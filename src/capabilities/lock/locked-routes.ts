@@ -6,14 +6,16 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Lock, LockState, Sighting } from '../../core/model/definitions.ts';
+import type { DefinitionKind, LockState } from '../../core/model/definitions.ts';
+import { type Lock, lockOf } from './settings.ts';
+import { type Sighting, LockComparison, verbOf } from './comparison.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
-import { LockComparison, verbOf } from './comparison.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
-import { type AnswerLock, type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
+import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
+import { listedFromStart } from '../../mcp/lists.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
-import type { Gate } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/gate.ts';
 import { isLockedKind, listedKinds } from '../../core/model/mcp.ts';
 import type { McpTarget } from '../../core/model/policy.ts';
 
@@ -59,7 +61,8 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
 
   return {
     of(route) {
-      const { name, lock } = route;
+      const { name } = route;
+      const lock = lockOf.of(route);
       built.delete(name);
       if (lock === undefined) return undefined;
       const watch = watchOf(route, lock);
@@ -99,7 +102,8 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
 }
 
 /** The lock of a route, as its stages use it. */
-export interface RouteLock extends AnswerLock {
+export interface RouteLock {
+  readonly mode: Lock['mode'];
   /**
    * Requires that what a call uses is as it was approved.
    *
@@ -107,6 +111,14 @@ export interface RouteLock extends AnswerLock {
    *   `report`.
    */
   requireApproved(action: Action): void;
+  /**
+   * The text of a message of the server without what was not approved; undefined where it stays as it is, always so
+   * under `report`.
+   *
+   * @param asked As {@link guardedMessage}.
+   * @throws as {@link guardedMessage}, only under `deny`.
+   */
+  guarded(text: string, asked?: DefinitionKind): string | undefined;
 }
 
 /** The parts of a lock on a route. */
@@ -179,8 +191,16 @@ export function createRouteLock(
   };
 }
 
-/** The gate of a lock. */
-export function lockGate(lock: RouteLock): Gate {
-  const reconsider: Gate['reconsider'] = ({ action }) => lock.requireApproved(action);
-  return { enter: (_call, grant) => reconsider(grant), reconsider };
+/** What a lock does on its route. */
+export function onLockedRoute(lock: RouteLock): OnRoute {
+  return {
+    gate: {
+      enter: (_call, { action }) => lock.requireApproved(action),
+      reconsider: ({ action }) => lock.requireApproved(action),
+    },
+    answers: {
+      does: lock.mode === 'deny' ? 'guards' : 'reads',
+      take: (text, action) => lock.guarded(text, listedFromStart(action)),
+    },
+  };
 }

@@ -1,8 +1,8 @@
 import type { Clock, Timers } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Definition, Lock, LockState, Sighting } from '../../core/model/definitions.ts';
-import type { LockObserver } from '../../core/model/events.ts';
-import { inWords, type LockComparison } from './comparison.ts';
+import type { Definition, LockState } from '../../core/model/definitions.ts';
+import type { Lock } from './settings.ts';
+import { type Sighting, inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';
 
 /** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */
@@ -15,6 +15,13 @@ export interface Watch extends Omit<Lookout, 'start'> {
   /** Counts and logs what differs now, after these sightings. */
   report(sightings: readonly Sighting[]): void;
   state(): LockState;
+}
+
+/** Observes the locks of routes. */
+interface LockObserver {
+  /** How many definitions of the route differ from its lock; undefined: it has no lock any more. */
+  differing(route: string, count: number | undefined): void;
+  event(level: 'info' | 'warn', msg: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
 /** The dependencies of {@link createWatch}. */

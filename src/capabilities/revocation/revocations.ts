@@ -19,8 +19,6 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Events, RevocationObserver } from '../../core/model/events.ts';
 import {
-  MAX_REVOCATIONS,
-  roomOf,
   type OperatorRevocations,
   type RevocationAnswer,
   type RevocationNews,
@@ -30,6 +28,7 @@ import {
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
+import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';

@@ -1,15 +1,12 @@
 import { loadConfig } from '../../serve/config/load.ts';
-import { lockFileOf } from '../../capabilities/lock/lock-file.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
-import { listDefinitions, listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
-import { differences, inWords } from '../../capabilities/lock/comparison.ts';
+import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config } from '../../core/model/config.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
 import { clients } from '../../core/model/quirks/clients.ts';
-import { remedyForStranger } from '../../capabilities/lock/command.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
 import { examineServer } from './authorization-server.ts';
@@ -95,7 +92,6 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
       of === undefined ? [] : [[name, ({ servers }: Deployment) => of(servers)] as const],
     ),
   ),
-  lock: ({ servers }) => examineLocks(servers),
   token: async ({ token, config, now }) =>
     token === undefined ? [] : examineToken(token.value, token.route, config, now),
 };
@@ -167,43 +163,6 @@ export async function examineClock({ authorizationServers }: Config): Promise<re
     return [on.fail(`${text}; clock_tolerance is ${clockToleranceMs / 1000} s`, remedy)];
   });
   return (await Promise.all(found)).flat();
-}
-
-const MAX_NAMED = 20;
-
-/** Compares what each server with a lock shows to a caller without credentials, as `sallyport lock --check` does. */
-export async function examineLocks({ routes }: Config): Promise<readonly Finding[]> {
-  return (await Promise.all(routes.map(examineLock))).flat();
-}
-
-async function examineLock(route: Route): Promise<readonly Finding[]> {
-  const { name, policy, upstream, lock } = route;
-  if (lock === undefined) return [];
-  const { mode, approved } = lock;
-  const on = findingsOn(`routes.${name}.policy.lock`);
-  const url = serverUrl(upstream);
-  const file = lockFileOf(policy?.name ?? '');
-  try {
-    const found = differences(approved, await listDefinitions(url));
-    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
-    const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
-    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
-    const refuses = mode === 'deny' && found.some(({ difference }) => difference !== 'gone');
-    const finding = on[refuses ? 'fail' : 'warn'](
-      `${url} differs from ${file}: ${named}${more}${refuses ? '; the gateway refuses this' : ''}`,
-      'restore the server, or review the change and run `sallyport lock`',
-    );
-    return [finding];
-  } catch (error) {
-    if (!(error instanceof McpServerFault)) throw error;
-    // The finding on the upstream says it.
-    if (error.kind === 'unreachable' || error.kind === 'host') return [];
-    const text = `${url} ${error.message}, so that it is not compared with ${file}`;
-    const isRefused = error.kind === 'unauthorized';
-    return [
-      on.warn(text, isRefused ? remedyForStranger(route, 'lock --check') : 'set upstream.url to its MCP endpoint'),
-    ];
-  }
 }
 
 /** Examines an upstream, without credentials; it calls no tool. */

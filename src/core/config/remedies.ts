@@ -12,7 +12,8 @@ export function remedyFor(found: unknown, type: string | readonly string[] = [])
     return `; ${quoted(found)} is a text in YAML 1.2: write ${/^(?:yes|on)$/i.test(found)}`;
   }
   const wanted = types.length === 1 ? types[0] : undefined;
-  if (/^(?:number|integer)$/.test(wanted ?? '') && typeof found === 'string' && /^-?[0-9]{1,15}$/.test(found)) {
+  const isNumeric = types.some((each) => each === 'number' || each === 'integer') && !types.includes('string');
+  if (isNumeric && typeof found === 'string' && /^-?[0-9]{1,15}$/.test(found)) {
     return `; write ${found} without quotes`;
   }
   if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';

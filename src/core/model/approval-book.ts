@@ -33,6 +33,8 @@ export interface ApprovalRequest {
     readonly subject: string | undefined;
     readonly client: string | undefined;
   };
+  /** {@link NeededApproval.asker}: part of {@link ApprovalRequest.digest}. */
+  readonly asker?: string | undefined;
   readonly because: string | undefined;
   /** The SHA-256 of everything that the approval is bound to, base64url. */
   readonly digest: string;

@@ -29,8 +29,13 @@ export interface NeededApproval {
   readonly isCertain: boolean;
   /** Whether the policy is in shadow mode: the call passes without one. */
   readonly isShadow: boolean;
-  /** Whether a person may approve. */
-  readonly admits: (principal: Principal) => boolean;
-  /** The refusal of a call without one. */
+  /**
+   * Claims of the caller that approvers are compared with, as JSON with the digits of numbers; undefined if the policy
+   * names none. Part of what the approval is bound to.
+   */
+  readonly asker: string | undefined;
+  /** Whether a person may approve a call of a caller that has these {@link NeededApproval.asker | claims}. */
+  readonly admits: (principal: Principal, asker?: string) => boolean;
+  /** The refusal of a call without one. `approval.denied`: no person can approve, for want of a claim. */
   readonly denial: PolicyDenial;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { Slot } from './gate.ts';
 import type { LockedKind } from './mcp.ts';
 
 /** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */
@@ -31,12 +32,8 @@ export interface DescribedDefinition extends Definition {
 /** Definitions by {@link definitionKey}. */
 export type Definitions = ReadonlyMap<string, Definition>;
 
-/** The lock of a policy. */
-export interface Lock {
-  /** `deny`: what differs is hidden and refused. `report`: it is only logged and counted. */
-  readonly mode: 'deny' | 'report';
-  readonly approved: Definitions;
-}
+/** The approved definitions of a route: an approval of a call ends when that of its target changes. */
+export const approvedDefinitions = new Slot<Definitions>();
 
 /** The difference between a definition and what was approved. */
 export interface ChangedDefinition {
@@ -48,19 +45,10 @@ export interface ChangedDefinition {
   readonly members: readonly string[];
 }
 
-/** What was last seen of a definition. */
-export interface Sighting {
-  readonly definition: Definition;
-  /** Whether it stood more than once in the list. */
-  readonly isTwice: boolean;
-  /** Present if a whole list no longer had it. Only what was not approved is forgotten for that. */
-  readonly isGone?: true;
-}
-
 /** The lock of a route, for the console. */
 export interface LockState {
   readonly route: string;
-  readonly mode: Lock['mode'];
+  readonly mode: 'deny' | 'report';
   /** When the gateway last asked the server with success, in milliseconds since the epoch. */
   readonly comparedAt: number | undefined;
   /** Why the newest question failed; undefined if it did not. */

@@ -21,7 +21,6 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly configLoaded: (hash: string) => void;
   /** The newest files are not in force. */
   readonly reloadFailed: () => void;
-  readonly lockedDefinitions: LockObserver['differing'];
   /** Something happened to a request for an approval. */
   readonly approval: (route: string, event: ApprovalEvent) => void;
   /** How many requests of a route wait. */
@@ -54,13 +53,6 @@ export interface ForwardObserver {
   upstreamAnswered(route: Route, ms: number): void;
   streamOpened(route: Route): void;
   streamClosed(route: Route): void;
-}
-
-/** Observes the locks of routes. */
-export interface LockObserver {
-  /** How many definitions of the route differ from its lock; undefined: it has no lock any more. */
-  differing(route: string, count: number | undefined): void;
-  event(level: 'info' | 'warn', msg: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
 /** Observes a TLS listener. */

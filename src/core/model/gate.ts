@@ -1,7 +1,8 @@
 import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
-import type { AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
+import type { Action, AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
+import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
 
 type Soon<Value> = Value | Promise<Value>;
@@ -33,15 +34,35 @@ export interface CredentialSource {
   readonly onUnauthorized?: (grant: CallerGrant) => void;
 }
 
+/** Tells the upstream of the caller in a header field, one of `Upstream.statements`. */
+export interface StatesCaller {
+  readonly header: string;
+  /** The value. `decision` is the id of the decision that allowed the call. */
+  readonly of: (principal: Principal, decision: string) => string;
+}
+
 /** What a capability does on one route. */
 export interface OnRoute {
   readonly gate?: Gate;
   /** Makes the credential for the upstream; undefined: `upstream.token` says what it is. */
   readonly credential?: CredentialSource;
+  readonly states?: StatesCaller;
   /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
   readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */
   readonly askAboutList?: AskAboutList;
+  readonly answers?: AnswerPart;
+}
+
+/** What a capability does with the messages of every answer on an MCP route, whatever was asked. */
+export interface AnswerPart {
+  /**
+   * `reads`: it takes note of messages, and what it cannot read passes. `guards`: it may change them, in answers with
+   * an error too, and what it cannot read does not pass.
+   */
+  readonly does: 'reads' | 'guards';
+  /** Takes a message of the answer to an action. @returns the text in its place; undefined: the same, as of `reads`. */
+  take(text: string, action: Action): string | undefined;
 }
 
 /**

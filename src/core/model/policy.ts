@@ -25,6 +25,8 @@ export interface McpAttempt {
    * `params.arguments` of `tools/call` and `prompts/get`; {@link unknownArguments} for an attempt that a log recorded.
    */
   readonly arguments: unknown;
+  /** Reads them with the digits of numbers that JavaScript would change; undefined where it changes none. */
+  readonly exactArguments?: (() => unknown) | undefined;
 }
 
 /** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */
@@ -95,6 +97,7 @@ export interface Explanation {
     | 'scope'
     | 'claim'
     | 'argument'
+    | 'variable'
     | 'lifetime'
     | 'history'
     | 'approval'
@@ -107,7 +110,7 @@ export interface Explanation {
    * {@link unknownArguments}, of kind `history` on earlier calls, or of kind `approval` on a person.
    */
   readonly outcome: 'holds' | 'fails' | 'error' | 'unknown';
-  /** The claim or argument that it reads, by name or JSON Pointer as written. */
+  /** The claim, argument or variable that it reads, by name or JSON Pointer as written. */
   readonly reads?: string;
   /** In words, as in a denial's detail; an argument's value is shown too, because explanations are never logged. */
   readonly wanted: string;

@@ -45,6 +45,13 @@ export interface Principal {
   /** The signed introspection answer: RFC 9701 §5, or a phantom token. `token: phantom` sends it to the upstream. */
   readonly introspectionJwt: string | undefined;
   readonly claims: Claims;
+  /** The claims with the digits of numbers that JavaScript would change; undefined where it changes none. */
+  readonly exactClaims?: Claims | undefined;
+  /**
+   * Of a person that decides on an approval: the claims of the caller that asked, as they were sealed, by their names
+   * or JSON Pointers as policies write them.
+   */
+  readonly asker?: Claims | undefined;
 }
 
 /**

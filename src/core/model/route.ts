@@ -1,5 +1,4 @@
 import { type AuthorizationServer, prefixedScopes } from './authorization-server.ts';
-import type { Lock } from './definitions.ts';
 import type { Policy } from './policy.ts';
 import type { TokenForm } from './principal.ts';
 
@@ -16,13 +15,11 @@ export interface ResourceMetadata {
   readonly tosUri: string | undefined;
 }
 
-/** A short-lived JWT that proves the caller's identity to the upstream. */
-export interface SignedIdentity {
-  /** Header name in lower case. */
+/** A header field by which a capability tells an upstream of the caller. */
+export interface Statement {
+  /** Its name in lower case. */
   readonly header: string;
-  /** `aud`. */
-  readonly audience: string;
-  /** Claims to copy, besides subject, client and scopes. Each is named as in a policy, by name or JSON Pointer. */
+  /** The claims that it shows, besides who the caller is. Each is named as in a policy, by name or JSON Pointer. */
   readonly claims: readonly string[];
 }
 
@@ -56,8 +53,8 @@ export interface Upstream {
   readonly path: string;
   /** Header name in lower case → the claim that it carries. */
   readonly identity: ReadonlyMap<string, string>;
-  /** A signed statement of the caller's identity, beside or instead of the plain headers. */
-  readonly signedIdentity: SignedIdentity | undefined;
+  /** Further headers, beside or instead of the plain ones. No client may send one of them on any route. */
+  readonly statements: readonly Statement[];
   /**
    * The `Authorization` of requests: `none`, `forward` for the client's own token, or the word of a capability that
    * makes one.
@@ -133,8 +130,6 @@ export interface Route extends Endpoint {
   readonly isFrontDoor: boolean;
   /** Whether the operator chose {@link tokens}; otherwise they are what the servers can validate. */
   readonly statesTokens: boolean;
-  /** The approved definitions of the upstream; undefined: the policy has no `lock`. */
-  readonly lock: Lock | undefined;
   readonly upstream: Upstream;
   /** The idle time after which the gateway sends a comment into an event stream; undefined: never. */
   readonly keepaliveMs: number | undefined;

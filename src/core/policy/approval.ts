@@ -3,14 +3,24 @@
  */
 
 import { canonicalJson } from '../lib/json/canonical.ts';
+import { unreachable } from '../lib/json/pointer.ts';
+import { parseExactly } from '../lib/json/lossless.ts';
 import type { NeededApproval } from '../model/approval.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import { type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
-import type { Principal } from '../model/principal.ts';
-import { type ArgumentCondition, compileArgument, compileArguments, requireArguments } from './argument.ts';
-import { type Condition, isGroup } from './conditions/condition.ts';
+import { argumentsOf, type Attempt, type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
+import type { Claims, Principal } from '../model/principal.ts';
+import {
+  type ArgumentCondition,
+  compileArgument,
+  compileArguments,
+  failedPredicate,
+  requireArguments,
+} from './argument.ts';
+import { type ClaimOperand, exactClaim } from './claim.ts';
+import { type Condition, isGroup, leavesOf } from './conditions/condition.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
+import { operandsIn, type Predicate } from './predicate.ts';
 import { type DocumentPath, type EntryContext, type EntryDocument, millisecondsOf, rulePath } from './document.ts';
 
 const wanted = 'an approval of this call';
@@ -26,6 +36,8 @@ export interface Approval {
   readonly by: AllCondition;
   /** Path in the policy file. */
   readonly byPath: DocumentPath;
+  /** The claims of the caller that `by` names. */
+  readonly asks: readonly ClaimOperand[];
   /** Whether a claim restricts `by` to some people, or it is explicitly `{}`. */
   readonly namesPeople: boolean;
   readonly self: boolean;
@@ -58,6 +70,9 @@ export function compileApproval(entry: EntryDocument, context: EntryContext): Ap
     arguments: conditions,
     by: approvers,
     byPath,
+    asks: operandsIn(
+      leavesOf(approvers).flatMap(({ reads }) => reads.claims.flatMap((claim) => claim.predicates)),
+    ).filter(({ of }) => of === 'asker'),
     namesPeople: approvers.parts.length === 0 || isRestricted(approvers),
     self,
     waitMs: millisecondsOf(wait),
@@ -92,23 +107,86 @@ function isRestricted(condition: Condition): boolean {
  *
  * @throws whatever a predicate throws: such a call is refused.
  */
-export function needsApproval(approval: Approval, principal: Principal, args: unknown): boolean | undefined {
+export function needsApproval(approval: Approval, principal: Principal, call: Attempt): boolean | undefined {
   if (approval.condition.judge(principal) !== 'met') return false;
+  const args = argumentsOf(call);
   if (args === unknownArguments) return approval.arguments.length === 0 || undefined;
-  return approval.arguments.every(({ read, predicates }) => {
-    const value = read(args);
-    return predicates.every(({ test }) => test(value));
-  });
+  return approval.arguments.every((each) => failedPredicate(each, principal, call, args) === undefined);
+}
+
+/** The claims of a caller that approvals compare approvers with, as JSON; undefined if they name none. */
+function askerOf(approvals: readonly Approval[], principal: Principal): string | undefined {
+  const asks = approvals.flatMap((approval) => approval.asks);
+  if (asks.length === 0) return undefined;
+  return JSON.stringify(
+    Object.fromEntries(
+      asks.flatMap(({ name, read }) => {
+        const value = exactClaim(name, read, principal);
+        return value === undefined || value === unreachable ? [] : [[name, value]];
+      }),
+    ),
+  );
+}
+
+function parsedAsker(asker: string | undefined): Claims | undefined {
+  return asker === undefined ? undefined : ((parseExactly(asker) ?? JSON.parse(asker)) as Claims);
+}
+
+/** What a condition on a person can be, once the claims of the caller are known. */
+interface Possibility {
+  readonly canHold: boolean;
+  readonly canFail: boolean;
+}
+
+/** Whether some person can meet a condition. A claim of the caller that cannot be compared decides predicates on it. */
+function possibilityOf(condition: Condition, asker: Claims | undefined): Possibility {
+  if (!isGroup(condition)) {
+    return all(condition.reads.claims.flatMap(({ predicates }) => predicates.map((each) => possible(each, asker))));
+  }
+  const parts = condition.parts.map((part) => possibilityOf(part, asker));
+  if (condition.kind === 'all') return all(parts);
+  const negated = condition.kind === 'any' ? all(parts.map(not)) : all(parts);
+  return not(negated);
+}
+
+function possible({ operand, test }: Predicate, asker: Claims | undefined): Possibility {
+  if (operand.kind === 'not') return not(all(operand.excluded.map((each) => possible(each, asker))));
+  const isDecided =
+    operand.kind === 'claims' &&
+    operand.claims.some(({ of, valueFor }) => of === 'asker' && !operand.isUsable(valueFor({ claims: {}, asker })));
+  if (!isDecided) return { canHold: true, canFail: true };
+  const holds = test(undefined, { claims: {}, asker });
+  return { canHold: holds, canFail: !holds };
+}
+
+function all(parts: readonly Possibility[]): Possibility {
+  return { canHold: parts.every(({ canHold }) => canHold), canFail: parts.some(({ canFail }) => canFail) };
+}
+
+function not({ canHold, canFail }: Possibility): Possibility {
+  return { canHold: canFail, canFail: canHold };
+}
+
+/** Whether a person can approve a call of a caller with these claims. */
+function canBeApproved({ by, asks }: Approval, asker: Claims | undefined): boolean {
+  return asks.length === 0 || possibilityOf(by, asker).canHold;
 }
 
 /** The approvals of a call as one: a single person who meets the conditions of all of them decides. */
 export function joinedApproval(
   approvals: readonly Approval[],
-  { isShadow, isCertain = true }: { readonly isShadow: boolean; readonly isCertain?: boolean },
+  {
+    isShadow,
+    isCertain = true,
+    asker: principal,
+  }: { readonly isShadow: boolean; readonly isCertain?: boolean; readonly asker?: Principal },
 ): NeededApproval | undefined {
   const [first] = approvals;
   if (first === undefined) return undefined;
   const rules = approvals.map(({ rule }) => rule);
+  const asker = principal && askerOf(approvals, principal);
+  const claims = parsedAsker(asker);
+  const hopeless = principal && approvals.find((each) => !canBeApproved(each, claims));
   return {
     rules,
     self: approvals.every(({ self }) => self),
@@ -120,14 +198,16 @@ export function joinedApproval(
     identity: canonicalJson(approvals.map(({ rule, entryText }) => [rule, entryText])),
     isCertain,
     isShadow,
-    admits(principal) {
+    asker,
+    admits(person, sealed) {
       try {
-        return approvals.every(({ by }) => by.judge(principal) === 'met');
+        const deciding = { ...person, asker: parsedAsker(sealed) };
+        return approvals.every(({ by }) => by.judge(deciding) === 'met');
       } catch {
         return false;
       }
     },
-    denial: denialOf(first),
+    denial: hopeless === undefined ? denialOf(first) : hopelessDenial(hopeless),
   };
 }
 
@@ -146,35 +226,46 @@ function denialOf({ rule, because }: Approval): PolicyDenial {
   return because === undefined ? base : { ...base, because };
 }
 
+function hopelessDenial(approval: Approval): PolicyDenial {
+  const claims = approval.asks.map(({ name }) => name).join(', ');
+  const detail = `no person can approve a call of a caller without claim ${claims}, or with one of another type`;
+  return { ...denialOf(approval), reason: 'approval.denied', detail };
+}
+
 /** An approval, as far as the call alone decides it: whether there is one is `unknown`. */
-export function explainApproval(approval: Approval, principal: Principal, args: unknown): Explanation {
+export function explainApproval(approval: Approval, principal: Principal, call: Attempt): Explanation {
   const { rule } = approval;
-  const base = { rule, kind: 'approval', wanted: `${wanted} ${approversOf(approval)}`, parts: [] } as const;
+  const asker = parsedAsker(askerOf([approval], principal));
+  const words = `${wanted} ${approversOf(approval, { ...anyPerson, asker })}`;
+  const base = { rule, kind: 'approval', wanted: words, parts: [] } as const;
   try {
-    return needsApproval(approval, principal, args) === false
-      ? { ...base, outcome: 'holds', found: 'that this call needs none' }
-      : { ...base, outcome: 'unknown', found: 'unknown' };
+    if (needsApproval(approval, principal, call) === false)
+      return { ...base, outcome: 'holds', found: 'that this call needs none' };
+    return canBeApproved(approval, asker)
+      ? { ...base, outcome: 'unknown', found: 'unknown' }
+      : { ...base, outcome: 'fails', found: 'a caller that no person can approve' };
   } catch {
     return { ...base, outcome: 'error', found: 'a value that cannot be judged' };
   }
 }
 
 /** The approvers, in words. */
-function approversOf({ by, self }: Approval): string {
-  const people = by.parts.length === 0 ? 'by any approver' : `by an approver with ${inWords(by)}`;
+function approversOf({ by, self }: Approval, person: Principal): string {
+  const people = by.parts.length === 0 ? 'by any approver' : `by an approver with ${inWords(by, person)}`;
   return self ? `${people}, who may be the caller` : people;
 }
 
-/** What a condition wants of any person, in words. */
-function inWords(condition: Condition): string {
-  if (!isGroup(condition)) return condition.words(anyPerson).wanted;
+/** What a condition wants of a person, in words. */
+function inWords(condition: Condition, person: Principal): string {
+  if (!isGroup(condition)) return condition.words(person).wanted;
   const { kind, parts } = condition;
-  const words = parts.map(inWords);
+  const words = parts.map((part) => inWords(part, person));
   if (kind === 'not') return `not (${words.join(' and ')})`;
   if (kind === 'all' || words.length === 1) return words.join(' and ');
   return `(${words.join(' or ')})`;
 }
 
+/** A person of whom nothing is known. */
 const anyPerson: Principal = {
   issuer: '',
   subject: undefined,
@@ -204,9 +295,10 @@ export function decisionWith(
   approval: () => NeededApproval | undefined,
 ): Decision {
   // Whether a refused call needs one may be beyond judging, and does not matter.
-  const isOpen = given === 'none' && decision.allow && decision.shadow === undefined;
+  const isOpen = decision.allow && decision.shadow === undefined;
   const needed = isOpen ? approval() : undefined;
   if (!isOpen || needed?.isCertain !== true) return decision;
   const { denial, isShadow } = needed;
+  if (given === 'approved' && denial.reason === 'approval.required') return decision;
   return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
 }

@@ -1,10 +1,11 @@
-import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
+import { describeValue, kindOf, malformedPointer } from '../lib/json/describe-value.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import { type Explanation, unknownArguments } from '../model/policy.ts';
+import { type Attempt, argumentsOf, type Explanation, unknownArguments } from '../model/policy.ts';
+import type { Principal } from '../model/principal.ts';
 import { outcomeOf } from './conditions/condition.ts';
 import { type DocumentPath, type EntryContext, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
-import { type Predicate, type Reading, compilePredicates, describeFound, wantedBy } from './predicate.ts';
+import { type Predicate, type Reading, compilePredicates, describeFound, showUnusable, wantedBy } from './predicate.ts';
 
 /** An argument of a call. */
 export interface CallArgument {
@@ -59,31 +60,52 @@ export function compileArguments(
  * @throws whatever a predicate throws.
  */
 export function argumentDenial(
-  { rule, pointer, read, predicates }: ArgumentCondition,
-  args: unknown,
+  condition: ArgumentCondition,
+  principal: Principal,
+  call: Attempt,
 ): PolicyDenial | undefined {
+  const args = argumentsOf(call);
   if (args === unknownArguments) return undefined;
+  const failed = failedPredicate(condition, principal, call, args);
+  if (failed === undefined) return undefined;
+  const { rule, pointer, read } = condition;
+  const wanted = wantedBy([failed], { caller: principal, show: showUnusable });
+  const detail = `argument ${pointer}: wanted ${wanted}, found ${kindOf(read(args))}`;
+  return { reason: 'argument.denied', rule, detail, scope: [] };
+}
+
+/**
+ * The first predicate of a condition that the arguments of a call do not meet.
+ *
+ * @throws whatever a predicate throws.
+ */
+export function failedPredicate(
+  { read, predicates }: Pick<ArgumentCondition, 'read' | 'predicates'>,
+  principal: Principal,
+  call: Attempt,
+  args: unknown,
+): Predicate | undefined {
   const value = read(args);
-  for (const { test, wanted } of predicates) {
-    if (test(value)) continue;
-    const detail = `argument ${pointer}: wanted ${wanted}, found ${kindOf(value)}`;
-    return { reason: 'argument.denied', rule, detail, scope: [] };
-  }
+  const reader = call.kind === 'mcp' ? call.exactArguments : undefined;
+  const exact = reader === undefined ? value : read(reader());
+  for (const predicate of predicates) if (!predicate.test(value, principal, exact)) return predicate;
   return undefined;
 }
 
 /** A condition on an argument with its outcome for a call. */
-export function explainArgument(condition: ArgumentCondition, args: unknown): Explanation {
+export function explainArgument(condition: ArgumentCondition, principal: Principal, call: Attempt): Explanation {
   const { rule, pointer, read, predicates } = condition;
-  const wanted = `argument ${pointer}: ${wantedBy(predicates)}`;
+  const wanted = `argument ${pointer}: ${wantedBy(predicates, { caller: principal, show: describeValue })}`;
   const base = { rule, kind: 'argument', reads: pointer, wanted, parts: [] } as const;
+  const args = argumentsOf(call);
   if (args === unknownArguments) return { ...base, outcome: 'unknown', found: 'unknown' };
   return {
     ...base,
-    outcome: outcomeOf(() => argumentDenial(condition, args) === undefined),
+    outcome: outcomeOf(() => argumentDenial(condition, principal, call) === undefined),
     found: describeFound(
       safely(() => read(args)),
       predicates,
+      principal,
     ),
   };
 }

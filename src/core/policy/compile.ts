@@ -18,6 +18,7 @@ import type { Entry } from './entry.ts';
 import { checkPast, pastRules } from './history.ts';
 import { compileListing } from './listing.ts';
 import { createPlans } from './plan.ts';
+import { operandsIn } from './predicate.ts';
 
 /**
  * A policy that decides, from a document that `schema/policy.schema.json` accepts.
@@ -126,6 +127,7 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
       entry.rule,
       ...rulesIn(entry.condition),
       ...entry.arguments.map(({ rule }) => rule),
+      ...entry.variables.map(({ rule }) => rule),
       ...entry.history.map(({ rule }) => rule),
       ...(entry.approval ? [entry.approval.rule] : []),
     ]),
@@ -137,8 +139,14 @@ function claimReaders({ condition }: Rules, entries: readonly Entry[]): Readonly
   const whens = entries.flatMap(({ approval }) => approval?.condition ?? []);
   const conditions = [condition, ...entries.map((entry) => entry.condition), ...whens].flatMap(leavesOf);
   const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
+  const predicates = [
+    ...conditions.flatMap(({ reads }) => reads.claims),
+    ...entries.flatMap((entry) => [...entry.arguments, ...entry.variables, ...(entry.approval?.arguments ?? [])]),
+  ].flatMap((each) => each.predicates);
+  const operands = [...operandsIn(predicates), ...entries.flatMap(({ approval }) => approval?.asks ?? [])];
   return new Map([
     ...conditions.flatMap(({ reads }) => reads.claims.map(({ name, read }) => [name, read] as const)),
+    ...operands.map(({ name, read }) => [name, read] as const),
     ...owners.flatMap(({ by, claim }) => (claim === undefined ? [] : [[by, claim] as const])),
   ]);
 }

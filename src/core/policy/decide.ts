@@ -9,6 +9,7 @@ import type { PolicyDocument } from './document.ts';
 import type { PastRule } from './history-rules.ts';
 import { type Listing, methodEntry } from './listing.ts';
 import { type CallPlan, ownRule } from './plan.ts';
+import { isVariableMet } from './variable.ts';
 
 /** A policy document, compiled. */
 export interface Rules {
@@ -81,6 +82,8 @@ export function couldCall({ condition, listing }: Rules, principal: Principal, {
     if (listing === undefined) return true;
     const entry = listing[kind]?.(name);
     if (entry === undefined || entry.condition.judge(principal) === 'refused') return false;
+    // A template stands for URIs of every caller.
+    if (kind === 'resource' && !entry.variables.every((each) => isVariableMet(each, principal, name))) return false;
     const method = methodEntry(listing, kind);
     return method === undefined || method.condition.judge(principal) !== 'refused';
   } catch {

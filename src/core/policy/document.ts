@@ -45,16 +45,25 @@ export function millisecondsOf(duration: string): number {
 /** A claim value that can be compared as a whole. JSON null is not one: `present` covers it. */
 export type Scalar = string | number | boolean;
 
+/**
+ * In place of a constant: a claim of the caller, by name or JSON Pointer. `caller`, in `by` of an approval: a claim of
+ * the caller that asks for it, where `claim` is one of the approver.
+ */
+export type OperandDocument = { readonly claim: string } | { readonly caller: string };
+
 /** Predicates of one mapping; all of them must hold. */
 export interface PredicateDocument {
-  readonly equals?: Scalar;
-  readonly one_of?: readonly Scalar[];
+  readonly equals?: Scalar | OperandDocument;
+  /** An operand is a claim that is a list. */
+  readonly one_of?: readonly Scalar[] | OperandDocument;
   /** One element of a claim that is an array. */
-  readonly contains?: Scalar;
-  readonly below?: number;
-  readonly at_most?: number;
-  readonly above?: number;
-  readonly at_least?: number;
+  readonly contains?: Scalar | OperandDocument;
+  readonly below?: number | OperandDocument;
+  readonly at_most?: number | OperandDocument;
+  readonly above?: number | OperandDocument;
+  readonly at_least?: number | OperandDocument;
+  /** A path that the value is equal to or below, or its parts, which are joined by `/`. */
+  readonly within?: WithinDocument;
   /** A regular expression in JavaScript's syntax with the `u` flag, unanchored. */
   readonly matches?: string;
   readonly present?: boolean;
@@ -63,8 +72,11 @@ export interface PredicateDocument {
   readonly integer?: true;
 }
 
-/** A condition on one value: a scalar means `equals`, a list means `one_of`. */
-export type ValueDocument = Scalar | readonly Scalar[] | PredicateDocument;
+/** The prefix of `within`. */
+export type WithinDocument = string | OperandDocument | readonly (string | OperandDocument)[];
+
+/** A condition on one value: a scalar and an operand mean `equals`, a list means `one_of`. */
+export type ValueDocument = Scalar | readonly Scalar[] | OperandDocument | PredicateDocument;
 
 /** A policy that may be nested or belong to an entry. Every condition in it must hold. */
 export interface ConditionDocument {
@@ -151,6 +163,12 @@ export interface ListedDocument extends ConditionDocument, HistoryDocument, Word
   readonly approval?: ApprovalDocument;
 }
 
+/** The entry of a resource or a request. */
+export interface AddressedDocument extends ListedDocument {
+  /** By the name of a `{name}` in its key. */
+  readonly variables?: Readonly<Record<string, ValueDocument>>;
+}
+
 /** Conditions on the caller and on the arguments of a call. */
 export interface ArgumentsDocument extends ConditionDocument {
   /** By JSON Pointer into `params.arguments`. */
@@ -168,13 +186,13 @@ export interface PolicyDocument extends ConditionDocument, Words {
   /** By tool name or pattern. */
   readonly tools?: Readonly<Record<string, EntryDocument>>;
   /** By URI or pattern. */
-  readonly resources?: Readonly<Record<string, ListedDocument>>;
+  readonly resources?: Readonly<Record<string, AddressedDocument>>;
   /** By prompt name or pattern. */
   readonly prompts?: Readonly<Record<string, EntryDocument>>;
   /** By JSON-RPC method or pattern. */
   readonly methods?: Readonly<Record<string, ListedDocument>>;
   /** By method and path, or pattern. */
-  readonly requests?: Readonly<Record<string, ListedDocument>>;
+  readonly requests?: Readonly<Record<string, AddressedDocument>>;
   readonly lists?: 'filter' | 'show';
   readonly lock?: 'deny' | 'report';
 }
@@ -184,18 +202,20 @@ interface MatchedPattern {
   readonly source: string;
 }
 
-/** Every `matches` of a policy, of claims and of arguments, under any number of `not`. */
+/** Every `matches` of a policy, of claims, arguments and variables, under any number of `not`. */
 export function matchedPatterns(document: PolicyDocument): readonly MatchedPattern[] {
   return conditionsIn(document).flatMap(({ path, condition }) =>
-    inValues(condition.claims, [...path, 'claims']).concat(inValues(condition.arguments, [...path, 'arguments'])),
+    (['claims', 'arguments', 'variables'] as const).flatMap((key) => inValues(condition[key], [...path, key])),
   );
 }
 
-/** A condition of a policy, and its place. Only an entry has arguments. */
+/** A condition of a policy, and its place. Only an entry has arguments and variables. */
 interface PlacedCondition {
   readonly path: DocumentPath;
-  readonly condition: EntryDocument;
+  readonly condition: AnyEntryDocument;
 }
+
+type AnyEntryDocument = EntryDocument & AddressedDocument;
 
 /** Every condition of a policy: its own, those of its entries, and those nested in them. */
 export function conditionsIn(document: PolicyDocument): readonly PlacedCondition[] {
@@ -206,7 +226,7 @@ export function conditionsIn(document: PolicyDocument): readonly PlacedCondition
   return found;
 }
 
-function withNested(condition: EntryDocument, path: DocumentPath): readonly PlacedCondition[] {
+function withNested(condition: AnyEntryDocument, path: DocumentPath): readonly PlacedCondition[] {
   const { any = [], all = [], not, approval } = condition;
   return [
     { path, condition },

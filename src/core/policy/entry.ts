@@ -3,8 +3,15 @@ import { type Approval, compileApproval } from './approval.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
-import { type EntryDocument, type PolicyDocument, type PolicyFault, rulePath } from './document.ts';
+import {
+  type AddressedDocument,
+  type EntryDocument,
+  type PolicyDocument,
+  type PolicyFault,
+  rulePath,
+} from './document.ts';
 import { type HistoryRule, compileHistory } from './history-rules.ts';
+import { type VariableCondition, compileVariables } from './variable.ts';
 
 /** A name or pattern that a policy lists. */
 export interface Entry {
@@ -16,6 +23,8 @@ export interface Entry {
   /** Its conditions, in addition to the policy's own. */
   readonly condition: AllCondition;
   readonly arguments: readonly ArgumentCondition[];
+  /** Conditions on the variables of its name. */
+  readonly variables: readonly VariableCondition[];
   /** Its rules over time. */
   readonly history: readonly HistoryRule[];
   /** The approval that its calls need. */
@@ -29,7 +38,7 @@ export type FindEntry = (name: string) => Entry | undefined;
 
 /** Compiles what one key of a policy lists. Appends to `faults` what cannot be compiled. */
 export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: PolicyFault[]): readonly Entry[] {
-  return Object.entries<EntryDocument>(policy[key] ?? {}).map(([name, document]) => {
+  return Object.entries<EntryDocument & AddressedDocument>(policy[key] ?? {}).map(([name, document]) => {
     const path = [key, name];
     const rule = rulePath(path);
     const because = document.because ?? policy.because;
@@ -40,6 +49,7 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
       rule,
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
+      variables: compileVariables(document.variables, { key, entry: name, path, faults }),
       history: compileHistory(document, context),
       approval: compileApproval(document, context),
       because,

@@ -6,7 +6,7 @@ import { plainName } from '../lib/look-alike.ts';
 import type { MemberReader } from '../lib/json/pointer.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import { type CallArgument, compileArgument } from './argument.ts';
-import { compileClaim } from './conditions/leaves.ts';
+import { compileClaim } from './claim.ts';
 import {
   type DocumentPath,
   type EntryContext,

@@ -1,5 +1,18 @@
 import type { PolicyFault } from './document.ts';
 
+/** A variable in the key of a resource or a request: a letter, then letters, digits and `_`. */
+const variable = /\{([A-Za-z][A-Za-z0-9_]*)\}/;
+
+/** The names of the variables in a key, in their order. */
+export function variablesIn(key: string): readonly string[] {
+  return Array.from(key.matchAll(new RegExp(variable, 'g')), ([, name = '']) => name);
+}
+
+/** A key with `*` in place of each variable, which it counts as. */
+export function withoutVariables(key: string): string {
+  return key.replaceAll(new RegExp(variable, 'g'), '*');
+}
+
 /** A compiled name with `*` in it. */
 interface Pattern {
   /** With superfluous `*` left out: equal patterns are equal here. */
@@ -45,13 +58,92 @@ export function namePattern(pattern: string): Pattern {
  * stands for itself, in its case.
  */
 export function uriPattern(pattern: string): Pattern {
-  const canonical = pattern.replaceAll(/\*{2,}/g, '**');
+  const canonical = withoutVariables(pattern).replaceAll(/\*{2,}/g, '**');
+  const steps = pattern.replaceAll(/\*{2,}/g, '**').replaceAll(new RegExp(variable, 'g'), `${ONE}*`);
   return {
     canonical,
     literals: canonical.replaceAll('*', '').length,
     unbounded: canonical.split('**').length - 1,
-    matches: (uri) => matchesUri(canonical, uri),
+    matches: (uri) => matchesUri(steps, uri),
   };
+}
+
+/** In a pattern: one character of a segment. No URI has it. */
+const ONE = '\0';
+
+/**
+ * Compiles a key of `resources`: finds the texts that a variable of it stands for in a URI that the key matches.
+ *
+ * @returns a function that throws for a URI with too many readings.
+ */
+export function uriVariable(pattern: string, name: string): (uri: string) => readonly string[] {
+  const tokens = pattern.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/).filter((token) => token !== '');
+  const own = tokens.indexOf(`{${name}}`);
+  const before = tokens.slice(0, own).map(tokenStep);
+  const after = tokens.slice(own + 1).map(tokenStep);
+  return (uri) => {
+    const starts = before.reduce<Places>((places, step) => step.forwards(places, uri), new Set([0]));
+    const ends = after.reduceRight<Places>((places, step) => step.backwards(places, uri), new Set([uri.length]));
+    const found = new Set<string>();
+    let left = MAX_STEPS;
+    for (const start of starts) {
+      for (let at = start; at < uri.length && !endsSegment(uri[at]); at += 1) {
+        if ((left -= 1) < 0) throw new Error('the uri has too many readings');
+        if (ends.has(at + 1)) found.add(uri.slice(start, at + 1));
+      }
+    }
+    return [...found];
+  };
+}
+
+/** Places between the characters of a URI. */
+type Places = ReadonlySet<number>;
+
+/** A part of a pattern: the places after it, and those before it. */
+interface TokenStep {
+  readonly forwards: (from: Places, uri: string) => Places;
+  readonly backwards: (from: Places, uri: string) => Places;
+}
+
+function tokenStep(token: string): TokenStep {
+  const isVariable = variable.test(token);
+  if (!isVariable && !token.startsWith('*')) {
+    return {
+      forwards: (from, uri) => moved(from, (at) => (uri.startsWith(token, at) ? at + token.length : undefined)),
+      backwards: (from, uri) =>
+        moved(from, (at) =>
+          at >= token.length && uri.startsWith(token, at - token.length) ? at - token.length : undefined,
+        ),
+    };
+  }
+  const least = isVariable ? 1 : 0;
+  const isAny = token.length > 1 && !isVariable;
+  const isCovered = (uri: string, at: number): boolean =>
+    at >= 0 && at < uri.length && (isAny || !endsSegment(uri[at]));
+  return {
+    forwards: (from, uri) => spread(from, { least, next: (at) => (isCovered(uri, at) ? at + 1 : undefined) }),
+    backwards: (from, uri) => spread(from, { least, next: (at) => (isCovered(uri, at - 1) ? at - 1 : undefined) }),
+  };
+}
+
+function moved(from: Places, next: (at: number) => number | undefined): Places {
+  const reached = new Set<number>();
+  for (const at of from) {
+    const to = next(at);
+    if (to !== undefined) reached.add(to);
+  }
+  return reached;
+}
+
+/** The places after any number of steps, but at least some. */
+function spread(from: Places, { least, next }: { least: number; next: (at: number) => number | undefined }): Places {
+  // A set is walked in the order of insertion, additions during the walk included.
+  const reached = new Set(least === 0 ? from : moved(from, next));
+  for (const at of reached) {
+    const to = next(at);
+    if (to !== undefined) reached.add(to);
+  }
+  return reached;
 }
 
 /**
@@ -89,7 +181,7 @@ function matchesUri(pattern: string, uri: string): boolean {
     }
     // The URI ends before the pattern's literals do; longer wildcards would leave even less for them.
     if (at === uri.length) return step === pattern.length;
-    if (pattern[step] === uri[at]) {
+    if (pattern[step] === uri[at] || (pattern[step] === ONE && !endsSegment(uri[at]))) {
       step++;
       at++;
     } else if (afterStar > 0 && !endsSegment(uri[starUntil])) {
@@ -135,11 +227,13 @@ export function patternTable<Entry extends NamedEntry>(
   const exact = new Map<string, Entry>();
   const patterns = new Map<string, Pattern & { readonly entry: Entry }>();
   for (const entry of entries) {
-    if (!entry.name.includes('*')) {
+    const pattern = compile(entry.name);
+    if (!pattern.canonical.includes('*')) {
       exact.set(entry.name, entry);
       continue;
     }
-    const pattern = compile(entry.name);
+    // Servers list a template by this very name.
+    if (!entry.name.includes('*')) exact.set(entry.name, entry);
     const equal = patterns.get(pattern.canonical);
     if (equal !== undefined) {
       const other = JSON.stringify(equal.entry.name);

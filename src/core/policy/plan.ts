@@ -18,6 +18,7 @@ import { type Verdict, explainCondition, neededScopes, policyDenial } from './co
 import { type Entry, takesArguments } from './entry.ts';
 import { type CountingRules, callHistory, countingDenial, explainRule, ownerDenial } from './history.ts';
 import { type HistoryRule, type PastRule, readBy } from './history-rules.ts';
+import { explainVariable, targetAt, variableDenial, type VariableCondition } from './variable.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 
 /** A part of a policy that may refuse a call. */
@@ -26,6 +27,8 @@ export type Step = AnyStep &
     | { readonly on: 'condition'; readonly condition: AllCondition }
     | { readonly on: 'listing'; readonly unlisted: Unlisted }
     | { readonly on: 'argument'; readonly argument: ArgumentCondition }
+    /** `at`: the place of its entry among those of the call, and of its target among the targets. */
+    | { readonly on: 'variable'; readonly variable: VariableCondition; readonly at: number }
     /** `owner`: it only needs to know whose call it is, because a rule of another call looks back at it. */
     | { readonly on: 'counting' | 'owner'; readonly rule: HistoryRule }
     | { readonly on: 'approval'; readonly approval: Approval }
@@ -103,10 +106,12 @@ export class CallPlan implements Plan {
       const { entry } = step;
       if (entry === undefined) return step.explain(principal, call);
       if (step.on !== 'condition') return [];
-      const ofArguments = this.steps.filter((other) => other.on === 'argument' && other.entry === entry);
+      const ofTarget = this.steps.filter(
+        ({ on, entry: own }) => own === entry && (on === 'argument' || on === 'variable'),
+      );
       return explainEntry(
         entry,
-        [step, ...ofArguments].flatMap((part) => part.explain(principal, call)),
+        [step, ...ofTarget].flatMap((part) => part.explain(principal, call)),
       );
     });
   }
@@ -125,15 +130,14 @@ export class CallPlan implements Plan {
   }
 
   approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {
-    const args = argumentsOf(attempt);
     const needed: Approval[] = [];
     let isCertain = false;
     for (const approval of this.approvals) {
-      const needs = needsApproval(approval, principal, args);
+      const needs = needsApproval(approval, principal, attempt);
       if (needs !== false) needed.push(approval);
       if (needs === true) isCertain = true;
     }
-    return joinedApproval(needed, { isShadow: this.#counting.isShadow, isCertain });
+    return joinedApproval(needed, { isShadow: this.#counting.isShadow, isCertain, asker: principal });
   }
 }
 
@@ -158,6 +162,7 @@ export function planFor({ condition, because, mode }: OwnConditions, kind: CallK
     ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
     // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
     ...used.flatMap(argumentSteps),
+    ...(takesArguments(method) ? entries.flatMap(variableSteps) : []),
     ...counting.map(countingStep),
     ...past.filter((rule) => !counting.includes(rule)).map(ownerStep),
     ...used.flatMap(({ approval }) => (approval ? approvalStep(approval) : [])),
@@ -195,8 +200,20 @@ function argumentSteps(entry: Entry): readonly Step[] {
     argument,
     because: entry.because,
     entry,
-    judge: (_, call) => argumentDenial(argument, argumentsOf(call)) ?? 'met',
-    explain: (_, call) => [explainArgument(argument, argumentsOf(call))],
+    judge: (principal, call) => argumentDenial(argument, principal, call) ?? 'met',
+    explain: (principal, call) => [explainArgument(argument, principal, call)],
+  }));
+}
+
+function variableSteps(entry: Entry, at: number): readonly Step[] {
+  return entry.variables.map((variable) => ({
+    on: 'variable',
+    variable,
+    at,
+    because: entry.because,
+    entry,
+    judge: (principal, call) => variableDenial(variable, principal, targetAt(call, at)) ?? 'met',
+    explain: (principal, call) => [explainVariable(variable, principal, targetAt(call, at))],
   }));
 }
 
@@ -217,10 +234,10 @@ function approvalStep(approval: Approval): Step {
     approval,
     because: approval.because,
     judge(principal, call) {
-      needsApproval(approval, principal, argumentsOf(call));
+      needsApproval(approval, principal, call);
       return 'met';
     },
-    explain: (principal, call) => [explainApproval(approval, principal, argumentsOf(call))],
+    explain: (principal, call) => [explainApproval(approval, principal, call)],
   };
 }
 

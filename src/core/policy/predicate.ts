@@ -1,14 +1,40 @@
-import type { DocumentPath, PolicyFault, PredicateDocument, Scalar, ValueDocument } from './document.ts';
+import type {
+  DocumentPath,
+  OperandDocument,
+  PolicyFault,
+  PredicateDocument,
+  Scalar,
+  ValueDocument,
+  WithinDocument,
+} from './document.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
+import { compareNumbers, exactInteger, isExactNumber } from '../lib/json/exact-number.ts';
+import { type Caller, type ClaimOperand, compileOperand, operandInWords } from './claim.ts';
+import { pathPrefixFlaw, segmentFlaw, valueFlaw, withoutEnd } from './within.ts';
 
 /** A compiled predicate on one JSON value. A missing value is `undefined`. */
 export interface Predicate {
-  /** What the value must be, as in `wanted …, found …`. */
+  /** What the value must be, as in `wanted …, found …`. It names claims, and shows none of their values. */
   readonly wanted: string;
+  /** {@link wanted} with the values of the claims that it names; undefined if it names none. */
+  readonly wantedOf?: ((caller: Caller, show: Show) => string) | undefined;
   readonly operand: Operand;
-  /** @throws {RangeError} for a value that cannot be tested; a denial then, also under `not`. */
-  readonly test: (value: unknown) => boolean;
+  /**
+   * Tests a value. Without a caller every claim is absent.
+   *
+   * @param exact The value with the digits of numbers that JavaScript would change; default: there are none.
+   * @throws {RangeError} for a value that cannot be tested; a denial then, also under `not`.
+   */
+  readonly test: (value: unknown, caller?: Caller, exact?: unknown) => boolean;
+}
+
+/** Puts the value of a claim into words; `''`: the claim is only named. */
+type Show = (value: unknown) => string;
+
+/** Shows what keeps a claim from being compared, and no value that is. Arguments are refused in such words. */
+export function showUnusable(value: unknown): string {
+  return isScalar(value) ? '' : describeValue(value);
 }
 
 /**
@@ -22,7 +48,25 @@ export type Operand =
   | { readonly kind: 'bound'; readonly bound: number; readonly integer: boolean }
   | { readonly kind: 'pattern'; readonly source: string }
   | { readonly kind: 'presence' }
+  | ClaimsOperand
   | { readonly kind: 'not'; readonly excluded: readonly Predicate[] };
+
+/** The claims that a value is compared with. */
+interface ClaimsOperand {
+  readonly kind: 'claims';
+  readonly relation: Relation;
+  readonly claims: readonly ClaimOperand[];
+  /** Of `within`: the constants between the claims, which `undefined` stands for. */
+  readonly parts: readonly (string | undefined)[];
+  readonly integer: boolean;
+  /** Tests a value against values of the claims. */
+  readonly holds: (value: unknown, claims: readonly unknown[]) => boolean;
+  /** Whether some value can be compared with this value of one of the claims. */
+  readonly isUsable: (claim: unknown) => boolean;
+}
+
+/** The predicates that take an operand. */
+type Relation = 'equals' | 'one_of' | 'contains' | 'below' | 'at_most' | 'above' | 'at_least' | 'within';
 
 /**
  * Longest string that `matches` tests, in UTF-16 code units; `slow-pattern.ts` bounds the time for each of them.
@@ -82,14 +126,15 @@ const predicates: {
   readonly [Name in keyof Wanted]: (wanted: Wanted[Name], context: Context) => Predicate | undefined;
 } = {
   integer: (_, { reading }) => typed('an integer', { kind: 'integer' }, reading, isInteger, () => true),
-  equals: (value, context) => oneOf([value], context),
-  one_of: oneOf,
-  contains,
-  below: comparison('below', (found, bound) => found < bound),
-  at_most: comparison('of at most', (found, bound) => found <= bound),
-  above: comparison('above', (found, bound) => found > bound),
-  at_least: comparison('of at least', (found, bound) => found >= bound),
+  equals: (value, context) => (isOperand(value) ? equalTo(value, context) : oneOf([value], context)),
+  one_of: (values, context) => (isOperand(values) ? memberOf(values, context) : oneOf(values, context)),
+  contains: (element, context) => (isOperand(element) ? containing(element, context) : contains(element, context)),
+  below: comparison('below', (difference) => difference < 0),
+  at_most: comparison('at_most', (difference) => difference <= 0),
+  above: comparison('above', (difference) => difference > 0),
+  at_least: comparison('at_least', (difference) => difference >= 0),
   matches,
+  within,
   present,
   not,
 };
@@ -114,28 +159,42 @@ export function compilePredicates(
   return compile(value, { path, faults, integer: false, reading });
 }
 
-/** The expectation of predicates together, in words. */
-export function wantedBy(predicates: readonly Predicate[]): string {
+/** The claims that predicates compare with, under any number of `not`. */
+export function operandsIn(predicates: readonly Predicate[]): readonly ClaimOperand[] {
+  return predicates.flatMap(({ operand }) => {
+    if (operand.kind === 'not') return operandsIn(operand.excluded);
+    return operand.kind === 'claims' ? operand.claims : [];
+  });
+}
+
+/**
+ * The expectation of predicates together, in words.
+ *
+ * @param of With the caller, the values of claims that they name are shown.
+ */
+export function wantedBy(predicates: readonly Predicate[], of?: { caller: Caller; show: Show }): string {
   // The words of a bound on integers say that it wants an integer.
   const isBound = predicates.some(({ operand }) => operand.kind === 'bound' && operand.integer);
   const said = predicates.filter(({ operand }) => !isBound || operand.kind !== 'integer');
-  return said.map(({ wanted }) => wanted).join(' and ');
+  return said
+    .map(({ wanted, wantedOf }) => (of === undefined || wantedOf === undefined ? wanted : wantedOf(of.caller, of.show)))
+    .join(' and ');
 }
 
 /**
  * A value that predicates were applied to, in words. If they refuse a list because they want one of its elements, it
  * names the remedy: servers send a role as a string, or as a list.
  */
-export function describeFound(found: unknown, predicates: readonly Predicate[]): string {
+export function describeFound(found: unknown, predicates: readonly Predicate[], caller?: Caller): string {
   const words = describeValue(found);
-  if (!Array.isArray(found) || accept(predicates, found)) return words;
-  const isList = found.slice(0, MAX_TRIED).some((each) => typeof each === 'string' && accept(predicates, each));
+  if (!Array.isArray(found) || accept(predicates, found, caller)) return words;
+  const isList = found.slice(0, MAX_TRIED).some((each) => typeof each === 'string' && accept(predicates, each, caller));
   return isList ? `${words}; use contains for a list` : words;
 }
 
-function accept(predicates: readonly Predicate[], value: unknown): boolean {
+function accept(predicates: readonly Predicate[], value: unknown, caller?: Caller): boolean {
   try {
-    return predicates.every(({ test }) => test(value));
+    return predicates.every(({ test }) => test(value, caller));
   } catch {
     // A value that cannot be tested. The decision is made elsewhere: an error here must not change it.
     return false;
@@ -181,7 +240,11 @@ function typed<Value>(
 
 function asMapping(value: ValueDocument): PredicateDocument {
   if (isList(value)) return { one_of: value };
-  return typeof value === 'object' ? value : { equals: value };
+  return typeof value !== 'object' || isOperand(value) ? { equals: value } : value;
+}
+
+function isOperand(value: unknown): value is OperandDocument {
+  return typeof value === 'object' && value !== null && ('claim' in value || 'caller' in value);
 }
 
 /** `Array.isArray` does not narrow readonly arrays. */
@@ -242,13 +305,222 @@ function checkComparable(value: Scalar, { path, faults }: Context): void {
   });
 }
 
-/** A predicate on numbers, in words after `a number`. */
-function comparison(words: string, holds: (found: number, bound: number) => boolean) {
-  return (bound: number, { path, faults, integer, reading }: Context): Predicate => {
+const orderInWords = {
+  below: 'below',
+  at_most: 'of at most',
+  above: 'above',
+  at_least: 'of at least',
+} as const satisfies Readonly<Partial<Record<Relation, string>>>;
+
+/** A predicate on numbers, by the sign of the difference between the value and the bound. */
+function comparison(relation: keyof typeof orderInWords, holds: (difference: number) => boolean) {
+  return (bound: number | OperandDocument, context: Context): Predicate => {
+    const { path, faults, integer, reading } = context;
+    const words = `${integer ? 'an integer' : 'a number'} ${orderInWords[relation]}`;
+    if (isOperand(bound)) {
+      return withClaim(
+        relation,
+        bound,
+        context,
+        (claim) => `${words} ${claim}`,
+        (found, claim) => {
+          const one = comparable(found, integer);
+          const other = comparable(claim, integer);
+          if (!isExactNumber(one) || !isExactNumber(other)) return undefined;
+          return holds(compareNumbers(one, other));
+        },
+      );
+    }
     if (!Number.isFinite(bound)) faults.push({ path, message: `${bound} is not a finite number` });
-    const wanted = `${integer ? 'an integer' : 'a number'} ${words} ${bound}`;
+    const wanted = `${words} ${bound}`;
     const operand = { kind: 'bound', bound, integer } as const;
-    return typed(wanted, operand, reading, integer ? isInteger : isFinite, (found) => holds(Number(found), bound));
+    return typed(wanted, operand, reading, integer ? isInteger : isFinite, (found) => holds(Number(found) - bound));
+  };
+}
+
+/** Whether a value is as the value of a claim wants; undefined if the claim, or the value beside it, is mistyped. */
+type Comparison = (found: unknown, claim: unknown) => boolean | undefined;
+
+/**
+ * A predicate that compares with a claim. A claim that is absent or mistyped is no evidence: the predicate fails, also
+ * under `not`, whatever the value is.
+ */
+function withClaim(
+  relation: Exclude<Relation, 'within'>,
+  document: OperandDocument,
+  { path, faults, integer, reading }: Context,
+  words: (claim: string) => string,
+  compare: Comparison,
+): Predicate {
+  const claim = compileOperand(document, path, faults);
+  const mistyped = acceptsMistyped(reading);
+  const absent = reading === 'cautious';
+  const { valueFor } = claim;
+  const holds = (found: unknown, value: unknown): boolean => {
+    // Any value tells whether the claim is of a type that can be compared at all.
+    if (found === undefined) return isUsable(relation, value, integer) ? absent : mistyped;
+    return compare(found, value) ?? mistyped;
+  };
+  const named = operandInWords(claim);
+  return {
+    operand: {
+      kind: 'claims',
+      relation,
+      claims: [claim],
+      parts: [undefined],
+      integer,
+      holds: (found, [value]) => holds(found, value),
+      isUsable: (value) => isUsable(relation, value, integer),
+    },
+    wanted: words(named) + (mistyped ? ' (or another type)' : ''),
+    wantedOf: (caller, show) => words(shown(claim, show(valueFor(caller)))),
+    test: (found, caller = unknownCaller, exact = found) => holds(exact, valueFor(caller)),
+  };
+}
+
+function shown(claim: ClaimOperand, value: string): string {
+  return value === '' ? operandInWords(claim) : `${operandInWords(claim)} (${value})`;
+}
+
+/** A caller without claims. */
+const unknownCaller: Caller = { claims: {} };
+
+/** Whether some value can be compared with a claim. */
+function isUsable(relation: Exclude<Relation, 'within'>, claim: unknown, integer: boolean): boolean {
+  if (relation === 'one_of') return isListOfScalars(claim, integer);
+  const value = relation === 'contains' ? claim : comparable(claim, integer);
+  return relation in orderInWords ? isExactNumber(value) : isScalar(value);
+}
+
+/** A value as it is compared: with `integer`, the integer that it is, or undefined. */
+function comparable(value: unknown, integer: boolean): unknown {
+  if (!integer) return value;
+  if (typeof value === 'string') return parseInteger(value);
+  return isExactNumber(value) ? exactInteger(value) : undefined;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || isExactNumber(value);
+}
+
+function haveOneType(one: unknown, other: unknown): boolean {
+  return isExactNumber(one) ? isExactNumber(other) : isScalar(one) && typeof one === typeof other;
+}
+
+/** Whether two values of one type are equal: texts exactly, and numbers by their decimal values. */
+function areEqual(one: unknown, other: unknown): boolean {
+  return one === other || (isExactNumber(one) && isExactNumber(other) && compareNumbers(one, other) === 0);
+}
+
+function equalTo(document: OperandDocument, context: Context): Predicate {
+  const { integer } = context;
+  return withClaim(
+    'equals',
+    document,
+    context,
+    (claim) => claim,
+    (found, claim) => {
+      // Most are texts.
+      if (!integer && typeof found === 'string' && typeof claim === 'string') return found === claim;
+      const one = comparable(found, integer);
+      const other = comparable(claim, integer);
+      return haveOneType(one, other) ? areEqual(one, other) : undefined;
+    },
+  );
+}
+
+function memberOf(document: OperandDocument, context: Context): Predicate {
+  const { integer } = context;
+  return withClaim(
+    'one_of',
+    document,
+    context,
+    (claim) => `one of ${claim}`,
+    (found, claim) => {
+      if (!isListOfScalars(claim, integer)) return undefined;
+      const value = comparable(found, integer);
+      const members = claim.filter((each) => haveOneType(comparable(each, integer), value));
+      return members.length === 0 ? undefined : members.some((each) => areEqual(comparable(each, integer), value));
+    },
+  );
+}
+
+/** With `integer`, a text that is no integer can be no member, and a number that is none makes the list mistyped. */
+function isListOfScalars(claim: unknown, integer: boolean): claim is readonly unknown[] {
+  if (!Array.isArray(claim) || claim.length === 0) return false;
+  return claim.every((each) => isScalar(each) && !(integer && isExactNumber(each) && exactInteger(each) === undefined));
+}
+
+function containing(document: OperandDocument, context: Context): Predicate {
+  const mistyped = acceptsMistyped(context.reading);
+  return withClaim(
+    'contains',
+    document,
+    context,
+    (claim) => `an array that contains ${claim}`,
+    (found, claim) => {
+      if (!Array.isArray(found) || !isScalar(claim)) return undefined;
+      return found.some((each) => areEqual(each, claim) || (mistyped && !haveOneType(each, claim)));
+    },
+  );
+}
+
+/** The value is a path that is equal to a prefix or below it, by whole segments. */
+function within(document: WithinDocument, { path, faults, reading }: Context): Predicate {
+  const list = typeof document === 'string' || isOperand(document) ? undefined : document;
+  const parts = (list ?? [document as string | OperandDocument]).map((part, index) => {
+    const at = list === undefined ? path : [...path, index];
+    if (isOperand(part)) return compileOperand(part, at, faults);
+    const flaw = pathPrefixFlaw(part, index);
+    if (flaw !== undefined) faults.push({ path: at, message: `${describeValue(part)} ${flaw}` });
+    return withoutEnd(part);
+  });
+  const mistyped = acceptsMistyped(reading);
+  const absent = reading === 'cautious';
+  const isWhole = list === undefined;
+  const isUsable = (value: unknown): value is string =>
+    (isWhole ? valueFlaw(value) : segmentFlaw(value)) === undefined && value !== '/';
+  const read = (part: string | ClaimOperand, claim: (operand: ClaimOperand) => unknown): string | undefined => {
+    if (typeof part === 'string') return part;
+    const value = claim(part);
+    return isUsable(value) ? withoutEnd(value) : undefined;
+  };
+  const holds = (found: unknown, claim: (operand: ClaimOperand) => unknown): boolean => {
+    let isBelow = typeof found === 'string';
+    let at = 0;
+    for (const [index, part] of parts.entries()) {
+      const text = read(part, claim);
+      // Checked for each, whatever the value is: a claim that is mistyped is no evidence.
+      if (text === undefined) return mistyped;
+      if (!isBelow) continue;
+      const expected = index === 0 ? text : `/${text}`;
+      isBelow = (found as string).startsWith(expected, at);
+      at += expected.length;
+    }
+    if (found === undefined) return absent;
+    if (valueFlaw(found) !== undefined) return mistyped;
+    return isBelow && (at === (found as string).length || (found as string)[at] === '/');
+  };
+  const claims = parts.filter((part) => typeof part !== 'string');
+  const words = (claim: (operand: ClaimOperand) => string): string => {
+    const prefix = parts.map((part) => (typeof part === 'string' ? part : `{${claim(part)}}`)).join('/');
+    return `a path within ${prefix === '' ? '/' : prefix}`;
+  };
+  const wanted = words(operandInWords);
+  return {
+    operand: {
+      kind: 'claims',
+      relation: 'within',
+      claims,
+      parts: parts.map((part) => (typeof part === 'string' ? part : undefined)),
+      integer: false,
+      isUsable,
+      holds: (found, values) => holds(found, (operand) => values[claims.indexOf(operand)]),
+    },
+    wanted: mistyped ? `${wanted} (or another type)` : wanted,
+    wantedOf:
+      claims.length === 0 ? undefined : (caller, show) => words((claim) => shown(claim, show(claim.valueFor(caller)))),
+    test: (found, caller = unknownCaller) => holds(found, ({ valueFor }) => valueFor(caller)),
   };
 }
 
@@ -305,6 +577,9 @@ function not(value: ValueDocument, context: Context): Predicate {
   return {
     operand: { kind: 'not', excluded },
     wanted: `not ${wantedBy(excluded)}`,
-    test: (found) => !excluded.every(({ test }) => test(found)),
+    wantedOf: excluded.some(({ wantedOf }) => wantedOf !== undefined)
+      ? (caller, show) => `not ${wantedBy(excluded, { caller, show })}`
+      : undefined,
+    test: (found, caller, exact) => !excluded.every(({ test }) => test(found, caller, exact)),
   };
 }

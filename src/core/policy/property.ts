@@ -4,9 +4,10 @@ import type { PolicyReason } from '../model/reasons.ts';
 import type { GivenApproval } from './approval.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
+import { leavesOf } from './conditions/condition.ts';
 import type { ConditionDocument, DocumentPath, PolicyFault, ValueDocument } from './document.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
-import { type Predicate, compilePredicates } from './predicate.ts';
+import { type Predicate, compilePredicates, operandsIn } from './predicate.ts';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
 type CallDocument = {
@@ -71,14 +72,32 @@ export function compileProperty(
   faults: PolicyFault[],
 ): Property {
   const { approval, ...conditions } = for_all;
-  const callers = compileCondition(conditions, [...path, 'for_all'], faults, 'literal');
+  const at = [...path, 'for_all'];
+  const callers = compileCondition(conditions, at, faults, 'literal');
+  const claims = leavesOf(callers).flatMap(({ reads }) => reads.claims);
+  requireConstants(
+    claims.flatMap(({ predicates }) => predicates),
+    at,
+    faults,
+  );
   return { name, callers, approval, calls: compileCalls(when, [...path, 'when'], faults), wanted: then };
+}
+
+/** Reports predicates that compare with a claim, where they describe names or callers. */
+function requireConstants(predicates: readonly Predicate[], path: DocumentPath, faults: PolicyFault[]): void {
+  const [claim] = operandsIn(predicates);
+  if (claim === undefined) return;
+  const message = `compares with claim ${claim.name}; write a constant: arguments and variables may name claims`;
+  faults.push({ path, message });
 }
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
   if (when === 'any') return { kind: 'any' };
-  const names = (key: ListedKind, wanted: ValueDocument): readonly Predicate[] =>
-    wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
+  const names = (key: ListedKind, wanted: ValueDocument): readonly Predicate[] => {
+    const predicates = wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
+    requireConstants(predicates, [...path, key], faults);
+    return predicates;
+  };
   const [target] = targetKinds.flatMap((kind) => {
     const wanted = when[kind];
     return wanted === undefined ? [] : [{ kind, name: names(kind, wanted) }];

@@ -7,6 +7,7 @@
 import { droppable, segmentReadings, visiblePath } from '../lib/http/lenient-path.ts';
 import { pathFlaw } from '../lib/http/path-flaw.ts';
 import type { PolicyFault } from './document.ts';
+import { variablesIn, withoutVariables } from './pattern.ts';
 
 /** A name of `requests`, compiled: `GET /orders/*`. */
 interface RequestPattern {
@@ -23,11 +24,15 @@ interface RequestPattern {
 /** A method in capitals, RFC 9110 §9.1, a space and a path. */
 const form = /^(?:\*|[A-Z]+(?:-[A-Z]+)*) \//;
 
+/** A segment that is a variable: `{id}`. */
+const variableSegment = /(?<=\/)\{[A-Za-z][A-Za-z0-9_]*\}(?=\/|$)/g;
+
 /**
- * The flaw that keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests; undefined for
- * none.
+ * The flaw that keeps a text from being a request, `GET /orders`, or with `*` a pattern of requests, or with `{name}` a
+ * key of `requests`; undefined for none.
  */
-export function requestFlaw(text: string, allows: 'patterns' | 'requests'): string | undefined {
+export function requestFlaw(text: string, allows: 'keys' | 'patterns' | 'requests'): string | undefined {
+  if (allows === 'keys') return keyFlaw(text);
   const [method, path] = partsOf(text);
   if (!form.test(text) || (method === '*' && allows === 'requests')) {
     const methods = allows === 'patterns' ? 'in capitals or *' : 'in capitals';
@@ -48,9 +53,31 @@ export function requestFlaw(text: string, allows: 'patterns' | 'requests'): stri
   return undefined;
 }
 
+function keyFlaw(key: string): string | undefined {
+  const pattern = key.replaceAll(variableSegment, '*');
+  if (/[{}]/.test(partsOf(pattern)[1])) {
+    return 'has braces that are no variable: write {name} for a whole segment, a letter and then letters, digits or _';
+  }
+  const names = variablesIn(key);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  return twice === undefined ? requestFlaw(pattern, 'patterns') : `has the variable {${twice}} twice`;
+}
+
+/** Compiles a key of `requests`: finds the segment that a variable of it stands for. */
+export function requestVariable(key: string, name: string): (request: string) => readonly string[] {
+  const index = segmentsOf(partsOf(key)[1]).indexOf(`{${name}}`);
+  return (request) => {
+    let start = request.indexOf('/') + 1;
+    for (let left = index; left > 0 && start > 0; left -= 1) start = request.indexOf('/', start) + 1;
+    if (start === 0) return [];
+    const end = request.indexOf('/', start);
+    return [request.slice(start, end < 0 ? undefined : end)];
+  };
+}
+
 /** Compiles a name in which {@link requestFlaw} finds no flaw. */
 export function requestPattern(name: string): RequestPattern {
-  const [method, path] = partsOf(name);
+  const [method, path] = partsOf(withoutVariables(name));
   const bare = withoutRest(path);
   return {
     method,
@@ -347,7 +374,7 @@ export function requestTable<Entry extends RequestEntry>(
   const candidates: Candidate<Entry>[] = [];
   // So that the order of the file never matters.
   for (const entry of entries.toSorted((one, other) => (one.name < other.name ? -1 : 1))) {
-    const flaw = requestFlaw(entry.name, 'patterns');
+    const flaw = requestFlaw(entry.name, 'keys');
     if (flaw === undefined) candidates.push(candidateOf(entry));
     else faults.push({ path: [entry.key, entry.name], message: flaw });
   }

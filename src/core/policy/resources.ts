@@ -2,7 +2,7 @@ import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { withoutInvisible } from '../lib/look-alike.ts';
 import { MAX_URI_LENGTH } from '../model/mcp.ts';
 import type { Entry, FindEntry } from './entry.ts';
-import { mistakableNames, patternTable, uriPattern } from './pattern.ts';
+import { mistakableNames, patternTable, uriPattern, variablesIn, withoutVariables } from './pattern.ts';
 import type { PolicyFault } from './document.ts';
 
 /** The two lookups of `resources`. */
@@ -18,7 +18,10 @@ export interface ResourceTables {
  */
 export function resourceTables(entries: readonly Entry[], faults: PolicyFault[]): ResourceTables {
   const { exact, matching } = patternTable(entries, uriPattern, faults);
-  for (const entry of entries) checkReachable(entry, faults);
+  for (const entry of entries) {
+    checkReachable(entry, faults);
+    checkVariables(entry, faults);
+  }
   // RFC 3986 §6.2.2.1: a server may take `stock://AAPL` and `stock://aapl` for one, and a file system `/Plan` and
   // `/plan`.
   const isMistakable = mistakableNames(entries, uriPattern, plainUri);
@@ -54,11 +57,23 @@ const expression = /\{([+#./;?&=,!@|]?)[^{}]*\}/g;
 
 /** Reports a pattern that can never match, which is a mistake. */
 function checkReachable({ key, name }: Entry, faults: PolicyFault[]): void {
+  const pattern = withoutVariables(name);
   // If a wildcard may stand for the scheme too, the URIs are unknown.
-  if (!/^[^*:]+:.*\*/.test(name)) return;
-  const flaw = uriFlaw(name.replaceAll('*', 'x'));
+  if (!/^[^*:]+:.*\*/.test(pattern)) return;
+  const flaw = uriFlaw(pattern.replaceAll('*', 'x'));
   if (flaw === undefined) return;
   faults.push({ path: [key, name], message: `matches nothing: ${flaw}; only exact entries cover such a URI` });
+}
+
+/** Reports variables of which a URI does not say where they end, and those that have one name. */
+function checkVariables({ key, name }: Entry, faults: PolicyFault[]): void {
+  const variables = variablesIn(name);
+  const twice = variables.find((each, index) => variables.indexOf(each) < index);
+  if (twice !== undefined) faults.push({ path: [key, name], message: `has the variable {${twice}} twice` });
+  const shape = variables.reduce((rest, each) => rest.replace(`{${each}}`, '\0'), name);
+  if (!/\0[\0*]|\*\0/.test(shape)) return;
+  const message = 'has a variable beside another wildcard; write a character between them that says where it ends';
+  faults.push({ path: [key, name], message });
 }
 
 /**

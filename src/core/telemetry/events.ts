@@ -19,7 +19,6 @@ const eventNames = Object.keys({
   linesLost: true,
   configLoaded: true,
   reloadFailed: true,
-  lockedDefinitions: true,
   revocation: true,
   revocationSourceUp: true,
   revocationsKept: true,

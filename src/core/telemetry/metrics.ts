@@ -20,26 +20,44 @@ interface AnyRow {
   readonly labels: readonly string[];
 }
 
-type Row = AnyRow &
-  (
-    | {
-        readonly kind: 'counter';
-        /** Label values that count from 0, so that Prometheus sees the first event as an increase. */
-        readonly from?: readonly string[];
-        readonly on: Moves<Tally>;
-      }
-    | {
-        readonly kind: 'gauge';
-        /** How the values of several workers combine. */
-        readonly aggregator: 'sum' | 'min' | 'max';
-        /** Absent before the first event, where 0 would mean something. */
-        readonly isAbsent?: true;
-        /** Its value is asked for at each scrape. */
-        readonly isMeasured?: true;
-        readonly on: Moves<Gauge>;
-      }
-    | { readonly kind: 'histogram'; readonly buckets: readonly number[]; readonly on: Moves<RouteHistogram> }
-  );
+interface CounterRow extends AnyRow {
+  readonly kind: 'counter';
+  /** Label values that count from 0, so that Prometheus sees the first event as an increase. */
+  readonly from?: readonly string[];
+}
+
+interface GaugeRow extends AnyRow {
+  readonly kind: 'gauge';
+  /** How the values of several workers combine. */
+  readonly aggregator: 'sum' | 'min' | 'max';
+  /** Absent before the first event, where 0 would mean something. */
+  readonly isAbsent?: true;
+  /** Its value is asked for at each scrape. */
+  readonly isMeasured?: true;
+}
+
+interface HistogramRow extends AnyRow {
+  readonly kind: 'histogram';
+  readonly buckets: readonly number[];
+}
+
+/** Metrics of a capability by their names. It moves them by {@link Meters}. */
+export type MetricRows = Readonly<Record<string, CounterRow | GaugeRow>>;
+
+/** The values of the labels of a counter, in the order of its row. */
+type CounterLabels = readonly [first: string, second?: string, third?: string];
+
+/** Moves metrics of capabilities. Labels are values in the order of the row. */
+export interface Meters {
+  add(counter: string, count: number, ...labels: CounterLabels): void;
+  /** @param value Undefined: the gauge is absent for these labels. */
+  set(gauge: string, value: number | undefined, ...labels: readonly string[]): void;
+}
+
+type Row =
+  | (CounterRow & { readonly on?: Moves<Tally> })
+  | (GaugeRow & { readonly on?: Moves<Gauge> })
+  | (HistogramRow & { readonly on: Moves<RouteHistogram> });
 
 /** From a cached decision (tens of µs) to a slow introspection (seconds). */
 const decisionSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
@@ -170,16 +188,6 @@ const gatewayMetrics = {
     aggregator: 'min',
     isAbsent: true,
     on: { certificateInForce: (gauge, expiresAt) => gauge.set(expiresAt.getTime() / 1000) },
-  },
-  sallyport_locked_definitions_changed: {
-    kind: 'gauge',
-    help: 'Definitions of an MCP server that differ from the lock of the route',
-    labels: ['route'],
-    aggregator: 'max',
-    on: {
-      lockedDefinitions: (gauge, route, count) =>
-        count === undefined ? gauge.remove({ route }) : gauge.set({ route }, count),
-    },
   },
   sallyport_approvals_total: {
     kind: 'counter',
@@ -313,12 +321,17 @@ export interface Metrics {
   readonly registry: Registry;
   /** Moves them. */
   readonly events: Events;
+  readonly meters: Meters;
   readonly page: () => Promise<MetricsPage>;
 }
 
-/** Creates the metrics of a gateway, with those of Node. */
-export function createMetrics(): Metrics {
-  const metrics = metricsOf(gatewayMetrics);
+/**
+ * Creates the metrics of a gateway, with those of Node.
+ *
+ * @param ofCapabilities They follow those of the core.
+ */
+export function createMetrics(ofCapabilities: MetricRows): Metrics {
+  const metrics = metricsOf({ ...gatewayMetrics, ...ofCapabilities });
   collectDefaultMetrics({ register: metrics.registry });
   return metrics;
 }
@@ -336,34 +349,71 @@ export function createRevocationMetrics(measure?: (events: Events) => void): Met
 function metricsOf(rows: Readonly<Record<string, Row>>, measure: (events: Events) => void = () => {}): Metrics {
   const registry = new Registry();
   const measured = (): void => measure(events);
-  const events = joinEvents(...Object.entries(rows).map(([name, row]) => movesOf(name, row, registry, measured)));
-  return { registry, events, page: async () => ({ type: registry.contentType, text: await registry.metrics() }) };
+  const metrics = new MetricTable(registry, measured);
+  const events = joinEvents(...Object.entries(rows).map(([name, row]) => metrics.movesOf(name, row)));
+  return {
+    registry,
+    events,
+    meters: metrics,
+    page: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+  };
 }
 
-/** Registers one metric. @returns the events that move it. */
-function movesOf(name: string, row: Row, registry: Registry, measured = () => {}): Partial<Events> {
-  const { help, kind } = row;
-  const configuration = { name, help, labelNames: [...row.labels], registers: [registry] };
-  switch (kind) {
-    case 'counter': {
-      const counter = new Tally(configuration);
-      for (const value of row.from ?? []) counter.add(0, value);
-      return moving(counter, row.on);
+/** The metrics of a table by their names. */
+class MetricTable implements Meters {
+  readonly #registry: Registry;
+  readonly #measured: () => void;
+  readonly #counters = new Map<string, Tally>();
+  readonly #gauges = new Map<string, Gauge>();
+
+  constructor(registry: Registry, measured: () => void) {
+    this.#registry = registry;
+    this.#measured = measured;
+  }
+
+  /** Registers one metric. @returns the events that move it. */
+  movesOf(name: string, row: Row): Partial<Events> {
+    const { help, kind } = row;
+    const configuration = { name, help, labelNames: [...row.labels], registers: [this.#registry] };
+    switch (kind) {
+      case 'counter': {
+        const counter = new Tally(configuration);
+        for (const value of row.from ?? []) counter.add(0, value);
+        this.#counters.set(name, counter);
+        return moving(counter, row.on);
+      }
+      case 'gauge': {
+        const { aggregator, isMeasured } = row;
+        const gauge = new Gauge({ ...configuration, aggregator, ...(isMeasured && { collect: this.#measured }) });
+        if (row.isAbsent === true) gauge.remove();
+        this.#gauges.set(name, gauge);
+        return moving(gauge, row.on);
+      }
+      case 'histogram':
+        return moving(new RouteHistogram({ ...configuration, buckets: row.buckets }), row.on);
+      default:
+        return kind satisfies never;
     }
-    case 'gauge': {
-      const { aggregator, isMeasured } = row;
-      const gauge = new Gauge({ ...configuration, aggregator, ...(isMeasured && { collect: measured }) });
-      if (row.isAbsent === true) gauge.remove();
-      return moving(gauge, row.on);
-    }
-    case 'histogram':
-      return moving(new RouteHistogram({ ...configuration, buckets: row.buckets }), row.on);
-    default:
-      return kind satisfies never;
+  }
+
+  add(name: string, count: number, ...labels: CounterLabels): void {
+    known(this.#counters, name).add(count, ...labels);
+  }
+
+  set(name: string, value: number | undefined, ...labels: readonly string[]): void {
+    const gauge = known(this.#gauges, name);
+    if (value === undefined) gauge.remove(...labels);
+    else gauge.labels(...labels).set(value);
   }
 }
 
-function moving<Metric>(metric: Metric, moves: Moves<Metric>): Partial<Events> {
+function known<Metric>(metrics: ReadonlyMap<string, Metric>, name: string): Metric {
+  const metric = metrics.get(name);
+  if (metric === undefined) throw new TypeError(`${name} is no metric of its kind`);
+  return metric;
+}
+
+function moving<Metric>(metric: Metric, moves: Moves<Metric> = {}): Partial<Events> {
   const entries = Object.entries(moves) as [string, (metric: Metric, ...event: unknown[]) => void][];
   return Object.fromEntries(entries.map(([event, move]) => [event, move.bind(undefined, metric)]));
 }

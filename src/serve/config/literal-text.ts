@@ -51,34 +51,6 @@ function escaped(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
-/** The mistake in the name of a claim: the path to a member in a notation other than a JSON Pointer. */
-export function claimPathMistake(name: string): string | undefined {
-  const steps = stepsOf(name);
-  if (steps === undefined) return undefined;
-  const literal = `${describeValue(name)} names one claim, not a path`;
-  const [first = '', second, ...others] = steps;
-  if (second !== undefined && others.length === 0 && /^(?:claims?|token|jwt)$/i.test(first)) {
-    return `${literal}; write ${describeValue(second)}`;
-  }
-  const pointer = steps.length === 1 ? first : pointerTo(steps);
-  return `${literal}; write ${describeValue(pointer)}, or ${describeValue(pointerTo([name]))} if this name is meant`;
-}
-
-const step = String.raw`[A-Za-z_][\w-]*`;
-const dotted = new RegExp(String.raw`^(?:\$\.?)?${step}(?:\.[\w-]+|\[(?:\d+|'[^']*'|"[^"]*")\])+$`);
-const slashed = new RegExp(String.raw`^${step}(?:/[\w-]+)+$`);
-
-function stepsOf(name: string): readonly string[] | undefined {
-  if (slashed.test(name)) return name.split('/');
-  if (!dotted.test(name) && !/^\$\.\w/.test(name)) return undefined;
-  const steps = name.replace(/^\$\.?/, '').match(/\[[^\]]*\]|[^.[]+/g) ?? [];
-  return steps.map((each) => each.replaceAll(/^\[['"]?|['"]?\]$/g, ''));
-}
-
-function pointerTo(steps: readonly string[]): string {
-  return steps.map((each) => `/${each.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
 /** The mistake in the name of an entry of a policy, in which `*` alone has a meaning. */
 export function nameMistake(
   key: 'tools' | 'prompts' | 'methods' | 'resources' | 'requests',

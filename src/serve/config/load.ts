@@ -15,7 +15,6 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
-import { readLocks } from '../../capabilities/lock/lock-file.ts';
 import { type ReadPolicies, readPolicies } from './policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
 import { readRevocation } from './revocation.ts';
@@ -24,6 +23,7 @@ import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { capabilities, readStore } from '../../capabilities/all.ts';
+import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
 /** A configuration and what it was made from. */
@@ -110,16 +110,18 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
 
   const root = report.root<GatewayKeys>(document.value, expanded.value);
   const { folder, path, folderLabel } = await readPolicyFolder(root.get('policies'), base, files);
-  const locks = await readLocks(path, folderLabel, folder.lockKeys, files);
+  const reader = { path, label: folderLabel, files, having: folder.having, problemAt: folder.problemAt };
+  const beside = await Promise.all(capabilities.flatMap(({ policyFiles }) => policyFiles?.read(reader) ?? []));
   const { tls, files: tlsFiles } = await readTls(root, base, files);
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
-  const texts = new Map([...folder.texts, ...locks.texts]);
+  const texts = new Map(folder.texts);
+  for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
-  const referents = { folder, folderLabel, locks: locks.locks };
+  const referents = { folder, folderLabel, beside };
   const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
 
   const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
-  const problems = [...report.problems(), ...folder.problems, ...locks.problems];
+  const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
   if (problems.length === 0) {
     const message = 'matches no path of the routes with this policy; a path is that of the whole request';
     for (const { policy, name } of unreachableRequests(valid.routes)) {
@@ -160,6 +162,10 @@ function warningLines(valid: Omit<Config, 'warnings'>, document: YamlFile, folde
   return [...found.filter(isOwn).toSorted(inTextOrder), ...inPolicies].map(String);
 }
 
+function entriesOf(entry: SlotEntry | undefined): readonly SlotEntry[] {
+  return entry === undefined ? [] : [entry];
+}
+
 function missingFile(fault: string): string {
   return fault === 'does not exist' ? `${fault}; sallyport init writes one` : fault;
 }
@@ -184,7 +190,10 @@ type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>
 function readRoot(
   root: Field<GatewayKeys>,
   base: string,
-  policies: Pick<Referents, 'folder' | 'folderLabel' | 'locks'>,
+  {
+    beside,
+    ...policies
+  }: Pick<Referents, 'folder' | 'folderLabel'> & { readonly beside: readonly ReadBesidePolicies[] },
   env: NodeJS.ProcessEnv,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
@@ -194,6 +203,7 @@ function readRoot(
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readRate(limits.get('rate'));
+  const readers = capabilities.flatMap(({ read: readIn }) => readIn?.(root, { publicUrl, servers }) ?? []);
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
@@ -202,7 +212,10 @@ function readRoot(
     endpointsAtRoot,
     rate,
     hasApprovals: root.get('approvals').present,
-    slots: capabilities.flatMap((each) => each.read?.(root, { publicUrl, servers }) ?? []),
+    slots: (field, route, index) => [
+      ...readers.flatMap((readIn) => entriesOf(readIn(field, route))),
+      ...beside.flatMap(({ ofRoute }) => ofRoute(field, route, index)),
+    ],
   });
   return {
     publicUrl,

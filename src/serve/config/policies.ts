@@ -1,6 +1,7 @@
 import { join } from 'node:path';
+import { capabilities } from '../../capabilities/all.ts';
+import type { PolicyFolderReader } from '../../capabilities/capability.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Lock } from '../../core/model/definitions.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../../core/policy/document.ts';
@@ -10,13 +11,6 @@ import { ConfigError, inTextOrder, type Path, Problem } from '../../core/config/
 import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
 import { type Violation, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
-
-/** The key `lock` of a policy. */
-export interface LockKey {
-  readonly mode: Lock['mode'];
-  /** A problem at its place. */
-  readonly problem: (message: string) => Problem;
-}
 
 interface PlacedScope {
   readonly scope: string;
@@ -31,8 +25,7 @@ export interface ReadPolicies {
   readonly policies: ReadonlyMap<string, Policy | undefined>;
   /** The policies that only routes of one protocol can use, each with a key that says so. */
   readonly protocols: ReadonlyMap<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>;
-  /** The policies with `lock`. */
-  readonly lockKeys: ReadonlyMap<string, LockKey>;
+  readonly having: PolicyFolderReader['having'];
   readonly problems: readonly Problem[];
   /** A problem in a policy. */
   readonly problemAt: (policy: string, violation: Violation) => Problem;
@@ -47,14 +40,13 @@ export interface ReadPolicies {
 }
 
 /**
- * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and `NAME.lock.yaml`.
+ * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and the files of capabilities.
  *
  * @param label The folder's name in messages.
  */
 export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
   const protocols = new Map<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>();
-  const lockKeys = new Map<string, LockKey>();
   const documents = new Map<string, YamlFile>();
   const placedScopes = new Map<string, readonly PlacedScope[]>();
   const problems: Problem[] = [];
@@ -82,11 +74,6 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     if (policy !== undefined) placedScopes.set(name, scopesIn(document.value as PolicyDocument));
     const key = [...mcpKeys, 'requests'].find((each) => ownMember(document.value, each) !== undefined);
     if (key !== undefined) protocols.set(name, { protocol: key === 'requests' ? 'http' : 'mcp', key });
-    const mode = policy === undefined ? undefined : (ownMember(document.value, 'lock') as Lock['mode'] | undefined);
-    if (mode !== undefined) {
-      const problem = (message: string): Problem => problemIn(document, { path: ['lock'], part: 'value', message });
-      lockKeys.set(name, { mode, problem });
-    }
   }
   const problemAt: ReadPolicies['problemAt'] = (policy, violation) => {
     const document = documents.get(policy);
@@ -97,7 +84,11 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     exists: names !== undefined,
     policies,
     protocols,
-    lockKeys,
+    having(key) {
+      const valid = [...documents].filter(([name]) => policies.get(name) !== undefined);
+      const values = valid.map(([name, { value }]) => [name, ownMember(value, key)] as const);
+      return new Map(values.filter(([, value]) => value !== undefined));
+    },
     problems,
     problemAt,
     warnings,
@@ -109,10 +100,13 @@ export async function readPolicies(folder: string, label: string, read: Files): 
 
 const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
 
+/** What the names of files beside policies end with. */
+const others = ['.test.yaml', ...capabilities.flatMap(({ policyFiles }) => policyFiles?.suffix ?? [])];
+
 function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
-    ?.filter((file) => file.endsWith('.yaml') && !/\.(?:test|lock)\.yaml$/.test(file) && !file.startsWith('.'))
+    ?.filter((file) => file.endsWith('.yaml') && !others.some((end) => file.endsWith(end)) && !file.startsWith('.'))
     .map((file) => file.slice(0, -'.yaml'.length))
     .toSorted();
 }

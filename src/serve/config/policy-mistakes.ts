@@ -12,7 +12,8 @@ import {
   type PredicateDocument,
   type ValueDocument,
 } from '../../core/policy/document.ts';
-import { claimPathMistake, elementMistake, nameMistake, textMistake } from './literal-text.ts';
+import { claimPathMistake } from '../../core/config/claim-path.ts';
+import { elementMistake, nameMistake, textMistake } from './literal-text.ts';
 import type { Path } from '../../core/config/problems.ts';
 import type { Violation } from '../../core/config/schema.ts';
 
@@ -110,7 +111,7 @@ function valueWarnings(value: ValueDocument, path: Path, isPlain: (path: Path) =
   const { equals, one_of: oneOf = [], contains, not } = value as PredicateDocument;
   return [
     ...whole(equals, [...path, 'equals']),
-    ...members(oneOf, [...path, 'one_of']),
+    ...(Array.isArray(oneOf) ? members(oneOf as readonly unknown[], [...path, 'one_of']) : []),
     ...(typeof contains === 'string' ? elementWarnings({ text: contains, path: [...path, 'contains'] }) : []),
     ...(not === undefined ? [] : valueWarnings(not, [...path, 'not'], isPlain)),
   ];

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type { Lock } from '../../core/model/definitions.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
-import type { Capability, ReadRoute } from '../../capabilities/capability.ts';
+import { capabilities } from '../../capabilities/all.ts';
+import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from './policies.ts';
@@ -24,8 +24,6 @@ export interface Referents {
   readonly folder: ReadPolicies;
   /** The name of the folder of policies in messages. */
   readonly folderLabel: string;
-  /** By the name of their policy. */
-  readonly locks: ReadonlyMap<string, Lock>;
   /** The issuer of the front door; undefined: there is none. */
   readonly frontDoorIssuer: string | undefined;
   /** The server of `oauth_endpoints_at_root`; undefined: none. */
@@ -34,8 +32,8 @@ export interface Referents {
   readonly rate: Rate | undefined;
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
-  /** What capabilities read of a route. */
-  readonly slots: readonly ReturnType<NonNullable<Capability['read']>>[];
+  /** What capabilities read of a route that has callers. */
+  readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
 /** The name of the route of `root_resource`. A problem shows no name of another route. */
@@ -53,11 +51,10 @@ export function readRootResource(
 
 /** `routes`, with names replaced by what they name. Problems are reported, and the result is then not used. */
 export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Referents): readonly Route[] {
-  const routes = field.items().map((item) => readRoute(item, referents));
+  const routes = field.items().map((item, index) => readRoute(item, index, referents));
   const sameNames = earlierOf(routes.map(({ name }) => name));
   // Many upstreams and file systems take paths that differ only in case for one, and operators misread them.
   const samePaths = earlierOf(routes.map(({ path }) => path.toLowerCase()));
-  const sameLocks = earlierOf(routes.map(({ policy, lock }) => (lock && policy?.name) ?? ''));
   for (const [index, item] of field.items().entries()) {
     const { path = '', protocol } = routes[index] ?? {};
     const sameName = sameNames[index];
@@ -77,11 +74,6 @@ export function readRoutes(field: Field<GatewayKeys['routes']>, referents: Refer
       item
         .get('path')
         .addProblem(`${item.get('path').quoted()} is answered by oauth_endpoints_at_root: choose another path`);
-    }
-    const sameLock = sameLocks[index];
-    if (sameLock !== undefined) {
-      const message = `${item.get('policy').quoted()} has lock, and is also the policy of routes[${sameLock}]`;
-      item.get('policy').addProblem(`${message}; copy it: a lock is for the server of one route`);
     }
   }
   return routes;
@@ -111,7 +103,7 @@ export function unreachableRequests(
   });
 }
 
-function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
+function readRoute(field: Field<RouteKeys>, index: number, referents: Referents): Route {
   const open = field.get('public').isTrue();
   const protocol = readProtocol(field.get('protocol'));
   requireEffect(field, open, protocol);
@@ -140,7 +132,6 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     tokens,
     statesTokens: field.get('tokens').present,
     policy,
-    lock: policy && referents.locks.get(policy.name),
     upstream,
     keepaliveMs: field.get('keepalive').duration(),
     revalidateMs: field.get('revalidate').duration(),
@@ -152,8 +143,10 @@ function readRoute(field: Field<RouteKeys>, referents: Referents): Route {
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
-  const slots = referents.slots.map((read) => (open ? undefined : read(field, route)));
-  return { ...route, slots: open ? undefined : new Map(slots.filter((entry) => entry !== undefined)) };
+  if (open) return { ...route, slots: undefined };
+  const slots = new Map(referents.slots(field, route, index));
+  const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
+  return { ...route, upstream: { ...upstream, statements }, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

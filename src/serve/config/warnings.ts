@@ -7,7 +7,7 @@ import { expandScopes } from '../../core/model/principal.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
-import { claimPathMistake } from './literal-text.ts';
+import { claimPathMistake } from '../../core/config/claim-path.ts';
 import type { ReadPolicies } from './policies.ts';
 import type { Path, Problem } from '../../core/config/problems.ts';
 import { isSecret, type Violation } from '../../core/config/schema.ts';
@@ -232,13 +232,9 @@ function claimPaths({ routes, log, frontDoor }: Judged): readonly Warning[] {
       Array.from(claims, ([claim, source]) => [[FRONT_DOOR, section, name, 'claims', claim], source] as const),
     );
   const names: readonly (readonly [Path, string])[] = [
-    ...routes.flatMap(({ upstream: { identity, signedIdentity } }, index) => {
-      const path = ['routes', index, 'upstream', 'identity'];
-      return [
-        ...Array.from(identity, ([header, claim]) => [[...path, header], claim] as const),
-        ...(signedIdentity?.claims ?? []).map((claim, at) => [[...path, 'signed', 'claims', at], claim] as const),
-      ];
-    }),
+    ...routes.flatMap(({ upstream: { identity } }, index) =>
+      Array.from(identity, ([header, claim]) => [['routes', index, 'upstream', 'identity', header], claim] as const),
+    ),
     ...log.details.claims.map(({ name }, index) => [['log', 'claims', index], name] as const),
     ...sources('identity_providers', frontDoor?.providers),
     ...sources('assertions', frontDoor?.assertions),

@@ -9,13 +9,8 @@ import { type Authentication, createAuthenticators } from '../../tokens/authenti
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
-import {
-  createIdentityHeaders,
-  createSignIdentity,
-  type SignIdentity,
-} from '../../core/gateway/forward/identity-headers.ts';
+import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { ProcessParts, RouteParts } from '../../capabilities/capability.ts';
-import { createRotatingKeys } from '../../core/lib/rotating-keys.ts';
 import { unlimitedFailures } from '../../core/gateway/limit/failures.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Config } from '../../core/model/config.ts';
@@ -47,13 +42,16 @@ export async function callerFields(token: string, route: Route, config: Config):
     const held = presented(token);
     const principal = await authentication.revalidate(held);
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
+    // Without `session_key`, no upstream can verify what this process signs.
+    const secret = config.sessionKey ?? randomUUID();
     const onRoute = capabilities.flatMap(
-      ({ openProcess }) => openProcess?.(quiet).open({ config, clients }).of(route, { revalidate }) ?? [],
+      ({ openProcess }) => openProcess?.(quiet).open({ config, clients, secret }).of(route, { revalidate }) ?? [],
     );
+    const states = onRoute.flatMap((each) => each.states ?? []);
     const decision = { plan: route.policy?.decide(principal, listing).plan };
     const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);
     const fields: string[] = credential === undefined ? [] : ['authorization', credential];
-    createIdentityHeaders(route, signIdentityOf(route, config)).addTo(fields, principal, randomUUID());
+    createIdentityHeaders(route, states).addTo(fields, principal, randomUUID());
     const headers = new Headers();
     for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
     return headers;
@@ -67,13 +65,9 @@ const quiet: ProcessParts = {
   log() {},
   answers: undefined,
   store: () => undefined,
+  meters: { add() {}, set() {} },
+  share() {},
 };
-
-function signIdentityOf({ upstream: { signedIdentity } }: Route, config: Config): SignIdentity | undefined {
-  // Without `session_key`, no upstream can verify what this process signs.
-  const keys = createRotatingKeys(config.sessionKey ?? randomUUID());
-  return signedIdentity && createSignIdentity(signedIdentity, config.publicUrl, keys, Date.now);
-}
 
 /** Commands open a session at an upstream and read lists, for which the scope of the route suffices. */
 const listing: Attempt = { kind: 'mcp', method: noMethod, targets: [], arguments: undefined };

@@ -14,12 +14,7 @@ import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
-import {
-  createFrontDoorMetadata,
-  createKeySet,
-  createPublish,
-  createRootEndpoints,
-} from '../../core/gateway/respond/publish.ts';
+import { createFrontDoorMetadata, createPublish, createRootEndpoints } from '../../core/gateway/respond/publish.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
 import { createApprovalEndpoint } from '../../capabilities/approvals/opened.ts';
@@ -42,7 +37,7 @@ import { answer } from '../../core/gateway/respond/answer.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
 export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {
-  const { log, events, clock, certificateOf } = processScope;
+  const { log, events, certificateOf } = processScope;
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const wiring = createWiring(config, configScope, processScope, { allowed, crossOrigin });
@@ -65,7 +60,8 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
-  const publish = createPublish(config, createKeySet(config, configScope.identityKeys, clock));
+  const publish = createPublish(config);
+  const published = configScope.capabilities.flatMap((each) => each.publish ?? []);
   const frontDoor = configScope.clients.get(FRONT_DOOR);
   const publishMetadata = createFrontDoorMetadata(
     config,
@@ -80,7 +76,11 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     arrive: (request, response) => arrive(request, response, certificateOf),
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
     publish: (call) =>
-      publishMetadata(call) || leadToEndpoint(call) || revocation?.push(call) === true || publish(call),
+      publishMetadata(call) ||
+      leadToEndpoint(call) ||
+      revocation?.push(call) === true ||
+      published.some((each) => each(call)) ||
+      publish(call),
     route: (call) => routed(call.path),
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     details: config.log.details,

@@ -12,14 +12,13 @@ import { createActionReader, createAuthorize, createRequestReader } from '../../
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createForward } from '../../core/gateway/forward/forward.ts';
-import { createSignIdentity, identityNames, type SignIdentity } from '../../core/gateway/forward/identity-headers.ts';
+import { identityNames } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import { historyGate } from '../../capabilities/history/count.ts';
 import type { Gate } from '../../core/model/gate.ts';
-import { lockGate } from '../../capabilities/lock/locked-routes.ts';
 import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
@@ -39,9 +38,7 @@ import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
 import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import type { RotatingKeys } from '../../core/lib/rotating-keys.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
-import type { LockedRoutes } from '../../capabilities/lock/locked-routes.ts';
 import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
@@ -83,7 +80,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, ledger, approvals, capabilities, sessions, nonces, identityKeys } = configScope;
+  const { clients, limiters, ledger, approvals, capabilities, sessions, nonces } = configScope;
   const { events, clock, connections, replays, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -150,20 +147,18 @@ export function createWiring(
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
     const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin);
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
-    const signIdentity = signIdentityOf(route);
     const { nonce } = refusing;
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
-    const lock = processScope.locks.of(route);
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
     const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
-    const later = [
-      historyGate(route, { ledger, onReturned: events.returned }),
-      ...onRoute.map(({ gate }) => gate),
-    ].filter((gate) => gate !== undefined);
+    const [locked, ...others] = onRoute.map(({ gate }) => gate);
+    const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(
+      (gate) => gate !== undefined,
+    );
     const gates: readonly Gate[] = [
-      ...(lock === undefined ? [] : [lockGate(lock)]),
+      ...(locked === undefined ? [] : [locked]),
       ...(approvals !== undefined && route.policy?.hasApprovals === true
         ? [approvalGate(route, approvals, { later, stateOf: (grant) => bindings.giveApprovalState(grant) })]
         : []),
@@ -177,9 +172,9 @@ export function createWiring(
       observer: events,
       clock,
       toolHeaders,
-      lock,
+      answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
-      signIdentity,
+      states: onRoute.flatMap(({ states }) => states ?? []),
       bindings,
       onUnauthorized: credential.onUnauthorized,
       cleanAnswer: createCleanAnswer({
@@ -236,10 +231,6 @@ export function createWiring(
   function readWhole(call: Call): Promise<Buffer> {
     return readBody(call, requestBodyBytes, room);
   }
-
-  function signIdentityOf({ upstream: { signedIdentity } }: Route): SignIdentity | undefined {
-    return signedIdentity && createSignIdentity(signedIdentity, publicUrl, identityKeys, clock);
-  }
 }
 
 /** Creates the limit of failures of `config`. All share their counts. */
@@ -273,7 +264,6 @@ export interface ProcessScope {
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
-  readonly locks: Pick<LockedRoutes, 'of'>;
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.
@@ -293,8 +283,6 @@ export interface ConfigScope {
   readonly sessions: OwnerBound;
   /** The nonces that proofs of possession carry, on routes that require one. */
   readonly nonces: Nonces;
-  /** The keys that sign identities for upstreams. */
-  readonly identityKeys: RotatingKeys;
 }
 
 /** The gateway of one configuration. */

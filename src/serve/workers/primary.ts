@@ -78,10 +78,10 @@ export async function startWorkers(
     worker.on('error', () => {});
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
     if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
-    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-sightings', newcomer: worker.id });
+    for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-news', newcomer: worker.id });
     source.follow(worker);
     worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'sightings') passOn(message, worker);
+      if (message.kind === 'news') passOn(message, worker);
       if (message.kind === 'reloaded') noteRefusal(worker, message.problems);
     });
     const url = await listeningUrl(worker.process, 'a worker');
@@ -89,7 +89,7 @@ export async function startWorkers(
     return url;
   }
 
-  function passOn(message: Extract<FromWorker, { kind: 'sightings' }>, from: Worker): void {
+  function passOn(message: Extract<FromWorker, { kind: 'news' }>, from: Worker): void {
     const { newcomer } = message;
     for (const other of workers())
       if (newcomer === undefined ? other !== from : other.id === newcomer) tell(other, message);

@@ -4,7 +4,6 @@ import type { Snapshot } from '../../core/config/files.ts';
 import type { Certificates } from '../../core/lib/certificate-files.ts';
 import type { Batch } from '../../capabilities/console/messages.ts';
 import type { ConsoleQuestion } from '../../capabilities/console/process-source.ts';
-import type { Sighting } from '../../core/model/definitions.ts';
 import type { Fixed } from '../reload.ts';
 import type { StartMessage } from '../start.ts';
 
@@ -27,10 +26,10 @@ export type ToWorker =
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
   /** A question of the console. */
   | { readonly kind: 'ask'; readonly number: number; readonly question: ConsoleQuestion; readonly argument: unknown }
-  /** Definitions that another worker saw on a route with a lock. */
-  | { readonly kind: 'sightings'; readonly route: string; readonly sightings: readonly Sighting[] }
-  /** Asks what definitions this worker saw, for another one that begins. */
-  | { readonly kind: 'tell-sightings'; readonly newcomer: number }
+  /** News of a capability, from another worker. */
+  | { readonly kind: 'news'; readonly capability: string; readonly news: unknown }
+  /** Asks for all news of this worker, for another one that begins. */
+  | { readonly kind: 'tell-news'; readonly newcomer: number }
   /** Whether to send new decisions. */
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
@@ -42,13 +41,8 @@ export type FromWorker =
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
   | { readonly kind: 'decisions'; readonly batch: Batch }
-  /** Definitions that this worker saw, for the others, or for one that begins. */
-  | {
-      readonly kind: 'sightings';
-      readonly route: string;
-      readonly sightings: readonly Sighting[];
-      readonly newcomer?: number;
-    };
+  /** News of a capability, for the other workers, or for one that begins. */
+  | { readonly kind: 'news'; readonly capability: string; readonly news: unknown; readonly newcomer?: number };
 
 /** Sends a message to the primary process, from a worker. */
 export function tellPrimary(message: FromWorker): void {

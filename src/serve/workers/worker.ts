@@ -36,7 +36,7 @@ async function begin({
   try {
     const serving = await startServing(asAtStart(await loadSnapshot(file, snapshot), fixed), {
       key: Buffer.from(key, 'hex'),
-      share: (route, sightings) => tellPrimary({ kind: 'sightings', route, sightings }),
+      share: (capability, news) => tellPrimary({ kind: 'news', capability, news }),
       ...(certificates !== undefined && {
         openCertificate: ({ clientCa }, observer) =>
           (certificate = receivedCertificate(clientCa, certificates, observer)),
@@ -80,12 +80,12 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
         ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
         : undefined;
       break;
-    case 'sightings':
-      serving.service.locks.adopt(message.route, message.sightings);
+    case 'news':
+      serving.service.capabilities.adopt(message.capability, message.news);
       break;
-    case 'tell-sightings':
-      for (const [route, sightings] of serving.service.locks.seen())
-        tellPrimary({ kind: 'sightings', route, sightings, newcomer: message.newcomer });
+    case 'tell-news':
+      for (const [capability, news] of serving.service.capabilities.news())
+        tellPrimary({ kind: 'news', capability, news, newcomer: message.newcomer });
       break;
     case 'stop':
       await end(serving, message.graceMs);

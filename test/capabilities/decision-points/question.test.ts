@@ -5,7 +5,7 @@ import { knownRequests, mcpMethod } from '../../../src/core/model/mcp.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { createDescribe } from '../../../src/capabilities/decision-points/question.ts';
 
-const route = { name: 'tools', path: '/mcp', upstream: { identity: new Map() } } as unknown as Route;
+const route = { name: 'tools', path: '/mcp', upstream: { identity: new Map(), statements: [] } } as unknown as Route;
 const describe = createDescribe(route, 'http://gateway.test', false);
 const principal = { subject: 'alice', issuer: 'http://as.test', grantedScopes: [], claims: {} };
 const target = { kind: 'tool', name: 'one' };

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { openExchange } from '../../../src/capabilities/exchange/opened.ts';
 import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
 import type { Route } from '../../../src/core/model/route.ts';
+import { quietParts } from '../../support/process-parts.ts';
 import { bearer } from '../../support/bearer.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import { exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
@@ -9,18 +10,12 @@ import { exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../w
 const world = startBeforeEach(startTokenEndpointWorld);
 
 function opened() {
-  const inProcess = openExchange({
-    clock: Date.now,
-    events: { tokenLookup() {} },
-    log() {},
-    answers: undefined,
-    store: () => undefined,
-  });
+  const inProcess = openExchange(quietParts);
   const exchange = exchangeWith({ server: world.client.server });
   const route = { slots: new Map([upstreamToken.with({ kind: 'exchange', exchange })]) } as unknown as Route;
   const clients = new Map([['main', world.client]]);
   const reload = () => {
-    const config = inProcess.open({ config: { publicUrl: 'http://gateway.test' }, clients });
+    const config = inProcess.open({ config: { publicUrl: 'http://gateway.test', routes: [] }, clients, secret: '' });
     return config.of(route, { revalidate: async () => {} }).credential;
   };
   return { inProcess, reload };
@@ -49,6 +44,10 @@ test('a credential of a caller is dropped where something about the caller chang
 
 test('a route without such a token has no source', () => {
   const { inProcess } = opened();
-  const config = inProcess.open({ config: { publicUrl: 'http://gateway.test' }, clients: new Map() });
+  const config = inProcess.open({
+    config: { publicUrl: 'http://gateway.test', routes: [] },
+    clients: new Map(),
+    secret: '',
+  });
   expect(config.of({ slots: undefined } as Route, { revalidate: async () => {} })).toEqual({});
 });

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLockedRoutes, type LockedRoutes } from '../../../src/capabilities/lock/locked-routes.ts';
+import { lockOf as lockSlot, type Lock } from '../../../src/capabilities/lock/settings.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action } from '../../../src/core/model/grant.ts';
-import { type Definition, definitionKey, type Lock, type Sighting } from '../../../src/core/model/definitions.ts';
+import { type Definition, definitionKey } from '../../../src/core/model/definitions.ts';
+import type { Sighting } from '../../../src/capabilities/lock/comparison.ts';
 import { orDenial, orReason } from '../../support/denial.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { createManualTimers, type ManualTimers } from '../../support/manual-timers.ts';
@@ -18,7 +20,8 @@ function lockOf(mode: Lock['mode'], ...all: readonly Definition[]): Lock {
 }
 
 function routeWith(lock: Lock | undefined, origin = 'http://a', path = '/mcp', name = 'tools'): Route {
-  return { name, lock, upstream: { origin, path }, policy: undefined } as unknown as Route;
+  const slots = new Map(lock && [lockSlot.with(lock)]);
+  return { name, slots, upstream: { origin, path }, policy: undefined } as unknown as Route;
 }
 
 let timers: ManualTimers;

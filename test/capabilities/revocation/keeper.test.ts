@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf } from '../../../src/core/model/revocation.ts';
+import { roomOf } from '../../../src/capabilities/revocation/place.ts';
 import { Keeper } from '../../../src/capabilities/revocation/keeper.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
 import { RevocationIndex } from '../../../src/capabilities/revocation/revocation-index.ts';

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/capabilities/lock/lock-file.ts';
-import { examineLocks } from '../../../src/commands/doctor/doctor.ts';
+import { examineLocks } from '../../../src/capabilities/lock/doctor.ts';
 import type { Finding } from '../../../src/core/model/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../serve/config/folder.ts';

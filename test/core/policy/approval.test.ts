@@ -181,6 +181,7 @@ describe('R-286: of several entries one person must satisfy all', () => {
       waitMs: 300_000,
       validMs: 60_000,
       shows: undefined,
+      asker: undefined,
       because: 'Ask Eve.',
       text: JSON.stringify([
         [rule, JSON.stringify(own)],

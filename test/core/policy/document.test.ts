@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import {
+  type AddressedDocument,
   type ConditionDocument,
   type EntryDocument,
   type ListedDocument,
@@ -52,13 +53,24 @@ test('the types have the keys of the schema, which `tsc` checks', () => {
     readonly policy: Same<keyof PolicyDocument, keyof typeof schema.properties>;
     readonly nested: Same<keyof ConditionDocument, keyof Definitions['policy']['properties']>;
     readonly listed: Same<keyof ListedDocument, keyof Definitions['listed']['properties']>;
+    readonly addressed: Same<keyof AddressedDocument, keyof Definitions['addressed']['properties']>;
     readonly call: Same<keyof EntryDocument, keyof Definitions['call']['properties']>;
-    readonly value: Same<keyof PredicateDocument, keyof Definitions['value']['properties']>;
+    readonly value: Same<keyof PredicateDocument | 'claim' | 'caller', keyof Definitions['value']['properties']>;
     readonly after: Same<keyof PastDocument, keyof Definitions['after']['properties']>;
     readonly neverAfter: Same<keyof PastDocument, keyof Definitions['never_after']['properties']>;
     readonly quota: Same<keyof QuotaDocument, keyof Definitions['limit']['properties']>;
-  } = { policy: true, nested: true, listed: true, call: true, value: true, after: true, neverAfter: true, quota: true };
-  expect(Object.keys(same)).toHaveLength(8);
+  } = {
+    policy: true,
+    nested: true,
+    listed: true,
+    addressed: true,
+    call: true,
+    value: true,
+    after: true,
+    neverAfter: true,
+    quota: true,
+  };
+  expect(Object.keys(same)).toHaveLength(9);
 });
 
 test.each([

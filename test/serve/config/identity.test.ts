@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import type { Upstream } from '../../../src/core/model/route.ts';
+import { signedIdentity } from '../../../src/capabilities/signed-identity/settings.ts';
+import type { Route } from '../../../src/core/model/route.ts';
 import { notFree, refused, refuses, route, upstream } from './edits.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';
 import { edited, loaded, refusals } from './folder.ts';
@@ -8,9 +9,9 @@ import { wordsIn } from '../../support/words-in.ts';
 
 const identity = (members: string): string => edited(upstream(`identity: { ${members} }`));
 
-async function read(members: string): Promise<Upstream | undefined> {
+async function read(members: string): Promise<Route> {
   const config = await loaded({ yaml: identity(members), env: { HEADER: 'X-Env' } });
-  return config.routes[0]?.upstream;
+  return config.routes[0] as Route;
 }
 
 describe('signed', () => {
@@ -24,8 +25,10 @@ describe('signed', () => {
     ],
     ['signed: "${env:HEADER}"', { header: 'x-env', audience, claims: [] }],
     ['x-sub: sub', undefined],
-  ])('%s', async (members, signedIdentity) => {
-    expect((await read(members))?.signedIdentity).toEqual(signedIdentity);
+  ])('%s', async (members, settings) => {
+    const found = await read(members);
+    expect(signedIdentity.of(found)).toEqual(settings);
+    expect(found.upstream.statements).toEqual(settings === undefined ? [] : [settings]);
   });
 
   refuses(`
@@ -68,7 +71,7 @@ describe('a plain header', () => {
   test.each(['Remote-User', 'X-Remote-User', 'X-Remote-Group', 'X-Auth-Request-User', 'X-WebAuth-User'])(
     'accepts %s, which by custom names the caller',
     async (name) => {
-      expect((await read(`${name}: sub`))?.identity).toEqual(new Map([[name.toLowerCase(), 'sub']]));
+      expect((await read(`${name}: sub`)).upstream.identity).toEqual(new Map([[name.toLowerCase(), 'sub']]));
     },
   );
 

@@ -1,6 +1,7 @@
 import { join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockFileText, readLockFile } from '../../../src/capabilities/lock/lock-file.ts';
+import { lockOf } from '../../../src/capabilities/lock/settings.ts';
 import { load } from '../../../src/serve/config/load.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import type { DescribedDefinition } from '../../../src/core/model/definitions.ts';
@@ -20,19 +21,21 @@ test('a route has the lock of its policy', async () => {
     'policies/tools.lock.yaml': `tools:\n  pay: { description: Pays., sha256: ${sha256}, members: { title: ${'b'.repeat(16)} } }`,
   };
   const { routes, policies, hash } = await loaded({ yaml, files });
-  expect(routes[0]?.lock).toEqual({
+  expect(routes[0] && lockOf.of(routes[0])).toEqual({
     mode: 'report',
     approved: new Map([['tool pay', { kind: 'tool', name: 'pay', sha256, members: { title: 'b'.repeat(16) } }]]),
   });
   expect([...policies.keys()]).toEqual(['tools']);
   const other = await loaded({ yaml, files: { ...files, 'policies/tools.lock.yaml': '{}' } });
-  expect(other.routes[0]?.lock).toEqual({ mode: 'report', approved: new Map() });
+  expect(other.routes[0] && lockOf.of(other.routes[0])).toEqual({ mode: 'report', approved: new Map() });
   expect(other.hash).not.toBe(hash);
 });
 
 test('a policy without lock has none, even beside a lock file', async () => {
   const files = { 'policies/tools.yaml': '{}', 'policies/tools.lock.yaml': 'nonsense: [' };
-  expect((await loaded({ yaml, files })).routes[0]?.lock).toBeUndefined();
+  const [route] = (await loaded({ yaml, files })).routes;
+  expect(route && lockOf.of(route)).toBeUndefined();
+  expect(route).toBeDefined();
 });
 
 test('an edit of a lock file is an edit of the configuration', async () => {

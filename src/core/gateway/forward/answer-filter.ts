@@ -11,9 +11,9 @@ import { EventIdFilter } from '../../../mcp/event-id-filter.ts';
 import { createPrivateFilter } from '../../../mcp/private-filter.ts';
 import type { Bindings } from '../../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../../mcp/handles.ts';
-import type { AnswerLock } from '../../../mcp/guarded-message.ts';
-import { listedFromStart, filteredMessage, mayListTasks, withoutTasks } from '../../../mcp/lists.ts';
+import { filteredMessage, mayListTasks, withoutTasks } from '../../../mcp/lists.ts';
 import type { ToolHeaders } from '../../../mcp/tool-headers.ts';
+import type { AnswerPart } from '../../model/gate.ts';
 import type { Action, AskAboutList, Grant, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
@@ -34,8 +34,8 @@ export interface FilterParts {
   readonly bindings: AnswerBindings;
   /** Of the route's upstream. */
   readonly toolHeaders: ToolHeaders;
-  /** Undefined if the policy has no `lock`. */
-  readonly lock: AnswerLock | undefined;
+  /** What capabilities do with every answer. */
+  readonly answers: readonly AnswerPart[];
   /** Undefined if the route has no decision point. */
   readonly askAboutList: AskAboutList | undefined;
 }
@@ -62,7 +62,7 @@ export interface AnswerFilter extends Changes {
 export function answerFilter(
   route: Route,
   granted: Pick<GrantedCall, 'call' | 'grant' | 'counted'>,
-  { bindings, toolHeaders, lock, askAboutList }: FilterParts,
+  { bindings, toolHeaders, answers, askAboutList }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { grant, counted } = granted;
@@ -77,9 +77,15 @@ export function answerFilter(
       asked === undefined ? visible : (target) => asked.allows(target),
       listsTools ? toolHeaders : undefined,
     );
-  const locked = lock && lockRewriting(lock, grant.action);
+  const readings: Rewriting[] = [];
+  let guard: Rewriting | undefined;
+  for (const part of answers) {
+    const taken = taking(part, grant.action);
+    if (part.does === 'guards') guard = both(guard, taken);
+    else readings.push(taken);
+  }
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
-  const shown = both(lock?.mode === 'deny' ? locked : undefined, lists);
+  const shown = both(guard, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewriting = both(both(shown, taskListRewriting(grant)), handles);
   const becomesPrivate = mayBePublic(route, grant, askAboutList !== undefined);
@@ -87,16 +93,16 @@ export function answerFilter(
   return {
     rewrites,
     acceptEncoding:
-      rewrites || listsTools || lock !== undefined || counted !== undefined || mayBeResumed(grant)
+      rewrites || listsTools || answers.length > 0 || counted !== undefined || mayBeResumed(grant)
         ? 'identity'
         : undefined,
-    ofErrors: lock?.mode === 'deny' && locked !== undefined ? errorChanges(locked, grant.action) : undefined,
+    ofErrors: guard && errorChanges(guard, grant.action),
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
       // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
       let filter = counted && filterOf(answer, 200, outcomeReading(grant.action, counted));
       if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
-      if (lock?.mode === 'report' && locked) filter = inTurn(filter, reading(answer, locked));
+      for (const each of readings) filter = inTurn(filter, reading(answer, each));
       if (rewriting !== undefined)
         filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action), unreadId(grant.action)));
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
@@ -128,20 +134,17 @@ function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
   };
 }
 
-/**
- * Compares every message with the lock, whatever was asked: a client takes a list from any answer on any stream. Under
- * `deny`, what cannot be read does not pass.
- */
-function lockRewriting({ mode, guarded }: AnswerLock, action: Action): Rewriting {
-  return { concerns: () => true, rewrite: (text) => guarded(text, listedFromStart(action)), mustRead: mode === 'deny' };
+/** Shows a capability every message: a client takes a list from any answer on any stream. */
+function taking(part: AnswerPart, action: Action): Rewriting {
+  return { concerns: () => true, rewrite: (text) => part.take(text, action), mustRead: part.does === 'guards' };
 }
 
 /** An error holds no list, and some clients read one from it all the same. */
-function errorChanges(locked: Rewriting, action: Action): Changes {
+function errorChanges(guard: Rewriting, action: Action): Changes {
   return {
     rewrites: true,
     choose: (answer, status) =>
-      answer.isJson || answer.isEventStream ? filterOf(answer, status, locked, isAnswerTo(action)) : undefined,
+      answer.isJson || answer.isEventStream ? filterOf(answer, status, guard, isAnswerTo(action)) : undefined,
   };
 }
 

@@ -3,11 +3,11 @@ import type { Dispatcher } from 'undici';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Call } from '../../model/call.ts';
+import type { StatesCaller } from '../../model/gate.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { answerFilter, type FilterParts } from './answer-filter.ts';
 import type { ConnectionPools } from './connection-pool.ts';
-import type { SignIdentity } from './identity-headers.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
@@ -17,8 +17,8 @@ export interface ForwardParts extends FilterParts, Omit<RelayParts, 'route'> {
   readonly connections: ConnectionPools;
   /** The identity headers of all routes, as `identityNames` returns them. */
   readonly claimed: ReadonlySet<string>;
-  /** Undefined if the route signs no identity. */
-  readonly signIdentity: SignIdentity | undefined;
+  /** Make the values of the statements of the upstream. */
+  readonly states: readonly StatesCaller[];
 }
 
 /** How long a client that is still sending has to read its answer. */
@@ -31,10 +31,10 @@ const LINGER_MS = 1_000;
  *   begins; a later failure breaks the answer off.
  */
 export function createForward(route: Route, parts: ForwardParts): (granted: GrantedCall) => Promise<void> {
-  const { publicUrl, connections, claimed, signIdentity } = parts;
+  const { publicUrl, connections, claimed, states } = parts;
   const upstream = connections.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
+  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
   const { responseTimeoutMs } = route.upstream;
   const relayParts: RelayParts = { route, ...parts };
 

@@ -1,10 +1,9 @@
 import { memberReader } from '../../lib/json/pointer.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { type RotatingKeys, signEs256, type SigningKey } from '../../lib/rotating-keys.ts';
 import { plainFieldName, isRespelled, namesOtherTarget } from '../../model/fields.ts';
 import { Denial } from '../../model/denial.ts';
+import type { StatesCaller } from '../../model/gate.ts';
 import type { Principal } from '../../model/principal.ts';
-import type { Route, SignedIdentity } from '../../model/route.ts';
+import type { Route } from '../../model/route.ts';
 import type { Call } from '../../model/call.ts';
 import type { Grant, UpstreamCredential } from '../../model/grant.ts';
 
@@ -28,19 +27,18 @@ export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
   return new Set(routes.flatMap((route) => namesOf(route).map(plainFieldName)));
 }
 
-function namesOf({ upstream: { identity, signedIdentity } }: Route): readonly string[] {
-  return [...identity.keys(), ...(signedIdentity === undefined ? [] : [signedIdentity.header])];
+function namesOf({ upstream: { identity, statements } }: Route): readonly string[] {
+  return [...identity.keys(), ...statements.map(({ header }) => header)];
 }
 
 /**
  * Creates the identity headers of a route.
  *
- * @param sign Signs the identity of the caller; undefined if the route sends none.
+ * @param states Make the values of the statements of its upstream.
  */
-export function createIdentityHeaders(route: Route, sign: SignIdentity | undefined): IdentityHeaders {
+export function createIdentityHeaders(route: Route, states: readonly StatesCaller[]): IdentityHeaders {
   const { upstream } = route;
   const claims = [...upstream.identity].map(([name, claim]) => [name, claimReader(claim)] as const);
-  const signedHeader = upstream.signedIdentity?.header;
   /** A principal stays the same object while its token is cached. */
   const claimFields = new WeakMap<Principal, readonly string[]>();
 
@@ -59,7 +57,7 @@ export function createIdentityHeaders(route: Route, sign: SignIdentity | undefin
     names: namesOf(route),
     addTo(headers, principal, decision) {
       if (claims.length > 0) headers.push(...claimFieldsOf(principal));
-      if (signedHeader !== undefined && sign !== undefined) headers.push(signedHeader, sign(principal, decision));
+      for (const { header, of } of states) headers.push(header, of(principal, decision));
     },
   };
 }
@@ -97,71 +95,6 @@ function scalar(value: unknown): string {
   return String(value).toWellFormed().replace(encoded, encodeURIComponent);
 }
 
-/** Signs the identity of the caller as a JWT. `decision` is the id of the decision that allowed the call. */
-export type SignIdentity = (principal: Principal, decision: string) => string;
-
-/** The lifetime of a signed identity, which is about one request in flight. */
-const LIFETIME_SECONDS = 60;
-
-/** RFC 8725 §3.11: a type of its own, so that a signed identity and an access token cannot be confused. */
-const TYPE = 'sallyport-identity+jwt';
-
-/**
- * Creates the signing of `identity`, an RFC 7519 JWT from the gateway (`iss`) for one upstream (`aud`). It names the
- * subject, the client, the scopes, and the authorization server (`token_issuer`), because a subject is unique only
- * there.
- */
-export function createSignIdentity(
-  identity: SignedIdentity,
-  issuer: string,
-  keys: RotatingKeys,
-  clock: Clock,
-): SignIdentity {
-  const readers = identity.claims.map((name) => [name, memberReader(name)] as const);
-  let headerOf: SigningKey | undefined;
-  let header = '';
-
-  function chosen(principal: Principal): Record<string, unknown> {
-    // `fromEntries` makes own members, also for a claim called `__proto__`.
-    return Object.fromEntries(readers.map(([name, read]) => [name, read?.(principal.claims)]));
-  }
-
-  return (principal, decision) => {
-    const now = clock();
-    const key = keys.current(now);
-    if (key !== headerOf) {
-      header = base64url({ alg: 'ES256', typ: TYPE, kid: key.publicKey.kid });
-      headerOf = key;
-    }
-    const issuedAt = Math.floor(now / 1000);
-    const input = `${header}.${base64url({
-      ...(readers.length > 0 && chosen(principal)),
-      iss: issuer,
-      aud: identity.audience,
-      sub: principal.subject,
-      client_id: principal.clientId,
-      scope: scopeOf(principal),
-      token_issuer: principal.issuer,
-      jti: decision,
-      iat: issuedAt,
-      exp: Math.min(issuedAt + LIFETIME_SECONDS, Math.floor(principal.expiresAt ?? Infinity)),
-    })}`;
-    return `${input}.${signEs256(input, key.privateKey)}`;
-  };
-}
-
-/**
- * The scopes with all that they imply by configuration: the gateway decided by these, and an upstream does not know the
- * hierarchy. RFC 6749 §3.3: a scope has no space. One with a space is left out, so that it is not read as two.
- */
-function scopeOf({ scopes }: Principal): string {
-  return [...scopes].filter((scope) => !scope.includes(' ')).join(' ');
-}
-
-function base64url(value: object): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
 /** The headers that a proxy sets for its upstream, and those that a client must not send through it. */
 export interface PermitHeaders {
   /**
@@ -184,9 +117,9 @@ export interface PermitHeaders {
 export function createPermitHeaders(
   route: Route,
   claimed: ReadonlySet<string>,
-  sign: SignIdentity | undefined,
+  states: readonly StatesCaller[],
 ): PermitHeaders {
-  const identity = createIdentityHeaders(route, sign);
+  const identity = createIdentityHeaders(route, states);
   const cleared = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {

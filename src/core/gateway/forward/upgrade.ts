@@ -25,9 +25,9 @@ export function createForwardUpgrade(
   route: Route,
   parts: ForwardParts,
 ): (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => Promise<void> {
-  const { publicUrl, claimed, cleanAnswer, signIdentity, onUnauthorized, streams, observer, clock } = parts;
+  const { publicUrl, claimed, cleanAnswer, states, onUnauthorized, streams, observer, clock } = parts;
   const upstreamPath = createUpstreamPath(route);
-  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, signIdentity);
+  const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
   // Now, because it would delay all requests at the first handshake.
   if (route.upgrade !== undefined) void loadLibrary();

@@ -1,9 +1,10 @@
 import { hopByHop, nominatedBy, withoutCookies } from '../../lib/http/header-fields.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { isNeverFromClients, isRespelled, plainFieldName, OWN_COOKIE, ownCookies } from '../../model/fields.ts';
+import type { StatesCaller } from '../../model/gate.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
-import { createIdentityHeaders, type SignIdentity } from './identity-headers.ts';
+import { createIdentityHeaders } from './identity-headers.ts';
 
 const traceFields: ReadonlySet<string> = new Set(['traceparent', 'tracestate']);
 
@@ -23,15 +24,15 @@ export type BuildRequestHeaders = (
  * treat every character alike that is no letter or digit.
  *
  * @param claimed The identity headers of all routes, as `identityNames` returns them.
- * @param sign Signs the identity of the caller; undefined if the route sends none.
+ * @param states Make the values of the statements of its upstream.
  */
 export function createRequestHeaders(
   route: Route,
   publicUrl: string,
   claimed: ReadonlySet<string>,
-  sign?: SignIdentity,
+  states: readonly StatesCaller[] = [],
 ): BuildRequestHeaders {
-  const identity = createIdentityHeaders(route, sign);
+  const identity = createIdentityHeaders(route, states);
   const { protocol, host } = new URL(publicUrl);
   const removed = route.isFrontDoor ? ownCookies.admin : ownCookies.all;
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];

@@ -1,7 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import type { Clock } from '../../lib/clock.ts';
 import { isAtOrBelow } from '../../lib/http/path-flaw.ts';
-import type { RotatingKeys } from '../../lib/rotating-keys.ts';
 import type { Call } from '../../model/call.ts';
 import { type Config, rootEndpoints } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
@@ -9,12 +7,10 @@ import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 import { isLoopbackUrl } from '../../lib/ip-address.ts';
 
-const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
-
 /** Answers a call for a document of the gateway; false for any other call. */
 export type Publish = (call: Call) => boolean;
 
-/** RFC 9728 §3.2 documents and keys are public: any page may read them, with any header. */
+/** Such documents, RFC 9728 §3.2, are public: any page may read them, with any header. */
 const openToAll = {
   'Access-Control-Allow-Origin': '*',
   'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
@@ -23,21 +19,13 @@ const openToAll = {
 };
 
 /**
- * Creates the answers with protected resource metadata and with the keys of signed identities. They need no token, are
- * cacheable and can be read across origins.
+ * Creates the answers with protected resource metadata.
  *
- * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource, and for the keys
- *   if no route signs identities.
+ * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource.
  */
-export function createPublish(config: Config, keySet: KeySet): Publish {
+export function createPublish(config: Config): Publish {
   const documents = metadataDocuments(config);
   return (call) => {
-    if (call.path === KEY_SET_PATH) {
-      const keys = keySet();
-      if (keys === undefined) throw new Denial('route.unknown', 'no route signs identities');
-      sendDocument(call, 'application/jwk-set+json', keys);
-      return true;
-    }
     const document = documents.get(call.path);
     if (document === undefined && !isMetadataPath(call.path)) return false;
     if (document === undefined) throw new Denial('route.unknown', 'no protected resource with this metadata path');
@@ -46,20 +34,12 @@ export function createPublish(config: Config, keySet: KeySet): Publish {
   };
 }
 
-function sendDocument(call: Call, mediaType: string, document: Buffer): void {
+/** Answers with a public document. It needs no token, is cacheable and can be read across origins. */
+export function sendDocument(call: Call, mediaType: string, document: Buffer): void {
   if (call.method === 'OPTIONS') answer(call, 204, openToAll);
   else if (call.method === 'GET' || call.method === 'HEAD') {
     answer(call, 200, { ...openToAll, 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=300' }, document);
   } else answer(call, 405, { ...openToAll, Allow: 'GET, HEAD, OPTIONS' });
-}
-
-/** Returns the current JWK Set, RFC 7517 §5; undefined if no route signs identities. */
-export type KeySet = () => Buffer | undefined;
-
-/** Creates the set of the public keys that verify the identities of the routes. */
-export function createKeySet({ routes }: Config, keys: RotatingKeys, clock: Clock): KeySet {
-  if (routes.every(({ upstream }) => upstream.signedIdentity === undefined)) return () => undefined;
-  return () => Buffer.from(JSON.stringify({ keys: keys.published(clock()) }));
 }
 
 /** The well-known parts before the path of an issuer, RFC 8414 §3.1. OpenID's is inserted too by MCP clients. */

@@ -1,5 +1,8 @@
 import { unreachable } from './pointer.ts';
 
+/** A number with its digits, as `lossless.ts` keeps it. */
+const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: object) => boolean };
+
 /** The longest part of a string that is shown: enough to recognise it, too short for most tokens. */
 const maxLength = 64;
 const maxUrlLength = 512;
@@ -20,7 +23,8 @@ export function describeValue(value: unknown): string {
   if (value === unreachable) return unreachableInWords;
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === 'object' && value !== null) return `an object of ${Object.keys(value).length}`;
+  if (typeof value === 'object' && value !== null)
+    return isRawJSON(value) ? JSON.stringify(value) : `an object of ${Object.keys(value).length}`;
   return `${value as number | boolean | null}`;
 }
 

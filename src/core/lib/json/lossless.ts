@@ -25,6 +25,15 @@ export function parseToRewrite(text: string): unknown {
   return mayChangeNumbers(text) ? withDigits(text, value) : value;
 }
 
+/**
+ * The value of a JSON text that JSON.parse has read, where numbers that JavaScript would change keep their digits.
+ *
+ * @returns undefined if it would change none of them: then the value that JSON.parse returned is exact.
+ */
+export function parseExactly(text: string): unknown {
+  return mayChangeNumbers(text) ? withDigits(text, JSON.parse(text)) : undefined;
+}
+
 function mayChangeNumbers(text: string): boolean {
   perhapsNumber.lastIndex = 0;
   for (let found = perhapsNumber.exec(text); found !== null; found = perhapsNumber.exec(text)) {

@@ -34,6 +34,9 @@ interface ScanLimits {
   readonly foldedKeys: number;
 }
 
+/** Any two numbers of this many digits are different doubles. */
+const EXACT_LENGTH = 15;
+
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -55,6 +58,14 @@ const LETTER_U = 0x75;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+/** What a text has that JSON.parse does not show. */
+export interface ScanResult {
+  /** Whether keys in the lenient value are equal after un-escaping or case folding. */
+  readonly hasVariants: boolean;
+  /** Whether JavaScript may change a number: it has an exponent, or more characters than a double has digits. */
+  readonly hasLongNumbers: boolean;
+}
+
 /**
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
  * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting and members than `limits`.
@@ -62,10 +73,9 @@ const CLOSE_BRACE = 0x7d;
  * Runs in one pass with a stack of its own, so that deep nesting cannot overflow the call stack.
  *
  * @param lenientBelow Keys from the top. In the value there, keys may be equal after un-escaping or case folding.
- * @returns whether some keys in that value are.
  * @throws {JsonScanError}
  */
-export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonly string[] = []): boolean {
+export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonly string[] = []): ScanResult {
   /** An entry for each open container: the folded keys seen so far, or null for an array. */
   const open: (Set<string> | null)[] = [];
   /** The innermost open container. */
@@ -76,6 +86,7 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
   /** How many keys of `lenientPath` lead to the current place. */
   let followed = 0;
   let hasVariants = false;
+  let hasLongNumbers = false;
   let at = skipWhitespace(text, 0);
   let expectKey = false;
   /** Where the next `\u` stands. Strings before it cannot hold a lone surrogate, and most texts have none. */
@@ -128,6 +139,7 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
     } else {
       const end = endOfScalar(text, at, code);
       if (code === QUOTE) requireWellFormed(at, end);
+      else hasLongNumbers ||= (code === MINUS || code <= NINE) && isLong(at, end);
       at = end;
     }
 
@@ -140,7 +152,7 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
       at = skipWhitespace(text, at);
       if (container === undefined) {
         if (at !== text.length) throw new JsonScanError('malformed', 'something after the value', at);
-        return hasVariants;
+        return { hasVariants, hasLongNumbers };
       }
       const next = text.charCodeAt(at);
       if (next === COMMA) {
@@ -153,6 +165,15 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
       }
       closed = true;
     }
+  }
+
+  function isLong(start: number, end: number): boolean {
+    if (end - start > EXACT_LENGTH) return true;
+    for (let index = start; index < end; index += 1) {
+      const code = text.charCodeAt(index);
+      if (code === LETTER_E || code === CAPITAL_E) return true;
+    }
+    return false;
   }
 
   /** A lone surrogate becomes U+FFFD in some parsers, an error in others and itself in JavaScript. */

@@ -1,4 +1,4 @@
-import { type DocumentPath, millisecondsOf, type PolicyFault, rulePath, type ValueDocument } from '../document.ts';
+import { millisecondsOf, rulePath, type ValueDocument } from '../document.ts';
 import {
   type ClaimRead,
   type Condition,
@@ -9,13 +9,12 @@ import {
   neededScopes,
   type Verdict,
 } from './condition.ts';
-import { ownMember } from '../../lib/json/own-member.ts';
-import { claimReader, keysOf, type MemberReader, unreachable } from '../../lib/json/pointer.ts';
 import type { RequiredAuthentication } from '../../model/denial.ts';
-import { gatewayClaim, type GatewayClaimName } from '../../model/gateway-claims.ts';
-import type { Claims, Principal } from '../../model/principal.ts';
+import type { GatewayClaimName } from '../../model/gateway-claims.ts';
+import type { Principal } from '../../model/principal.ts';
 import { compilePredicates, describeFound, wantedBy } from '../predicate.ts';
-import { malformedPointer } from '../../lib/json/describe-value.ts';
+import { describeValue } from '../../lib/json/describe-value.ts';
+import { compileClaim, exactClaim, isElsewhere } from '../claim.ts';
 
 /**
  * `scope`: the caller has every scope.
@@ -120,31 +119,6 @@ export function compileClaims(
   });
 }
 
-/** Compiles the name of a claim, or a JSON Pointer to one. Appends a malformed one to `faults`. */
-export function compileClaim(name: string, path: DocumentPath, faults: PolicyFault[]): MemberReader {
-  const read = claimReader(name);
-  if (read === undefined) faults.push({ path, message: malformedPointer(name) });
-  return (claims) => (isElsewhere(claims, name) ? unreachable : read?.(claims));
-}
-
-/**
- * Whether a token leaves the claim to another source: OpenID Connect Core §5.6.2, and Entra ID's `hasgroups`. The
- * gateway does not ask that source. An absent claim would satisfy a `not`: a caller in too many groups would pass where
- * each of these groups is excluded.
- */
-function isElsewhere(claims: Claims, name: string): boolean {
-  const names = ownMember(claims, '_claim_names');
-  const hasGroups = ownMember(claims, 'hasgroups') ?? false;
-  if (names === undefined && hasGroups === false) return false;
-  const member = gatewayClaim(name)?.source ?? memberOf(name);
-  return ownMember(names, member) !== undefined || (hasGroups !== false && member === 'groups');
-}
-
-/** The member of the token that a claim's name, or a JSON Pointer to one, leads through. */
-function memberOf(name: string): string {
-  return (name.startsWith('/') ? keysOf(name)?.[0] : name) ?? name;
-}
-
 /** The condition that one claim is as its predicates want. */
 export function claimCondition(rule: string, claim: ClaimRead): LeafCondition {
   const { name, read, predicates } = claim;
@@ -157,29 +131,32 @@ export function claimCondition(rule: string, claim: ClaimRead): LeafCondition {
     judge: judgeOf(claim, 'refused'),
     words: (principal) => ({
       reads: name,
-      wanted: `claim ${name}: ${wantedBy(predicates)}`,
+      wanted: `claim ${name}: ${wantedBy(predicates, { caller: principal, show: describeValue })}`,
       found: foundIn(claim, principal),
     }),
     denialWords(principal) {
       const value = read(principal.claims);
-      const failed = predicates.find(({ test }) => !test(value));
-      const detail = `claim ${name}: wanted ${failed?.wanted}, found ${foundIn(claim, principal)}`;
-      return { detail, scope: [] };
+      const exact = exactClaim(name, read, principal);
+      const failed = predicates.filter(({ test }) => !test(value, principal, exact)).slice(0, 1);
+      const wanted = wantedBy(failed, { caller: principal, show: describeValue });
+      return { detail: `claim ${name}: wanted ${wanted}, found ${foundIn(claim, principal)}`, scope: [] };
     },
   });
 }
 
-function judgeOf({ read, predicates }: ClaimRead, unmet: Verdict): Condition['judge'] {
-  return ({ claims }) => {
-    const value = read(claims);
-    for (const { test } of predicates) if (!test(value)) return unmet;
+function judgeOf({ name, read, predicates }: ClaimRead, unmet: Verdict): Condition['judge'] {
+  return (principal) => {
+    const value = read(principal.claims);
+    const exact = principal.exactClaims === undefined ? value : exactClaim(name, read, principal);
+    for (const { test } of predicates) if (!test(value, principal, exact)) return unmet;
     return 'met';
   };
 }
 
-function foundIn({ name, read, predicates }: ClaimRead, { claims }: Principal): string {
+function foundIn({ name, read, predicates }: ClaimRead, principal: Principal): string {
+  const { claims } = principal;
   if (isElsewhere(claims, name)) return 'a claim that the token leaves to another source (_claim_names, hasgroups)';
-  return describeFound(read(claims), predicates);
+  return describeFound(read(claims), predicates, principal);
 }
 
 /** `max_lifetime`: the token was issued for at most this time. */

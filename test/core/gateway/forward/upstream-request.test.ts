@@ -25,7 +25,10 @@ function sent(
   raw: readonly string[],
   { identity = {}, claims, clientId, credential, isFrontDoor = false }: Sent = {},
 ): string[] {
-  const route = { isFrontDoor, upstream: { identity: new Map(Object.entries(identity)) } } as unknown as Route;
+  const route = {
+    isFrontDoor,
+    upstream: { identity: new Map(Object.entries(identity)), statements: [] },
+  } as unknown as Route;
   const call = { id: 'id-1', forwardedFor: '192.0.2.1', fields: readFields(['Host', 'h', ...raw]) } as Call;
   const principal = claims && { claims, clientId };
   const build = createRequestHeaders(route, 'https://gateway.test:8443', identityNames([route]));

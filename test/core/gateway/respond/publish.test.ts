@@ -1,10 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { RotatingKeys } from '../../../../src/core/lib/rotating-keys.ts';
 import type { Config } from '../../../../src/core/model/config.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import {
-  createKeySet,
   createPublish,
   createFrontDoorMetadata,
   createRootEndpoints,
@@ -14,8 +12,6 @@ import type { FrontDoor } from '../../../../src/core/model/front-door.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
 
 const route = (path: string): object => ({ path, resource: {}, authorizationServers: [] });
-const keys = Buffer.from('{"keys":[]}');
-const keysPath = '/.well-known/sallyport-jwks.json';
 const wellKnown = '/.well-known/oauth-protected-resource';
 const open = {
   'Access-Control-Allow-Origin': '*',
@@ -24,18 +20,17 @@ const open = {
   'Access-Control-Max-Age': '86400',
 };
 
-function published(method: string, path: string, routes = [route('/mcp')], keySet = (): Buffer | undefined => keys) {
+function published(method: string, path: string, routes = [route('/mcp')]) {
   const config = { publicUrl: 'https://gateway.example', routes } as unknown as Config;
   const { call, answer } = recorded(method, path);
   try {
-    return createPublish(config, keySet)(call) ? answer() : 'not ours';
+    return createPublish(config)(call) ? answer() : 'not ours';
   } catch (error) {
     return (error as Denial).reason;
   }
 }
 
 test.each([
-  [keysPath, 'application/jwk-set+json', '{"keys":[]}'],
   [
     `${wellKnown}/mcp`,
     'application/json',
@@ -71,23 +66,6 @@ test.each([
   ['/a', 'not ours'],
 ])('%s without a document → %s', (path, found) => {
   expect(published('GET', path, [route('/a'), route('/b')])).toBe(found);
-});
-
-test('where no route signs identities there are no keys', () => {
-  expect(published('GET', keysPath, [], () => undefined)).toBe('route.unknown');
-});
-
-const rotating = { published: (now: number) => [{ kid: `of ${now}` }] } as unknown as RotatingKeys;
-const plain = { upstream: {} };
-const signing = { upstream: { signedIdentity: {} } };
-
-test.each([
-  ['no route', [], undefined],
-  ['none of them', [plain], undefined],
-  ['one of them', [plain, signing], '{"keys":[{"kid":"of 5"}]}'],
-])('RFC 7517 §5: where %s signs identities', (_title, routes, wanted) => {
-  const keySet = createKeySet({ routes } as unknown as Config, rotating, () => 5);
-  expect(keySet()?.toString()).toBe(wanted);
 });
 
 const publicUrl = 'https://gateway.example';

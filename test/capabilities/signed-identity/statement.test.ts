@@ -1,8 +1,8 @@
 import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createRotatingKeys, ROTATION_MS } from '../../../../src/core/lib/rotating-keys.ts';
-import type { Principal } from '../../../../src/core/model/principal.ts';
-import { createSignIdentity } from '../../../../src/core/gateway/forward/identity-headers.ts';
+import { createRotatingKeys, ROTATION_MS } from '../../../src/core/lib/rotating-keys.ts';
+import type { Principal } from '../../../src/core/model/principal.ts';
+import { createStatement } from '../../../src/capabilities/signed-identity/statement.ts';
 
 const issuer = 'https://gateway.example';
 const secret = 'k3y-of-at-least-thirty-two-characters';
@@ -20,7 +20,7 @@ const alice = {
 
 /** The statement of a gateway with a secret about a caller. */
 function signed(caller: Partial<Principal> = {}, settings = identity, now = noon, of = secret): string {
-  return createSignIdentity(settings, issuer, createRotatingKeys(of), () => now)({ ...alice, ...caller }, 'decision-1');
+  return createStatement(settings, issuer, createRotatingKeys(of), () => now)({ ...alice, ...caller }, 'decision-1');
 }
 
 /** As an upstream does by the documentation, with the key set that it fetched at a time. */

@@ -1,0 +1,46 @@
+import type { Config } from '../../core/model/config.ts';
+import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { type Route, serverUrl } from '../../core/model/route.ts';
+import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
+import { differences, inWords } from './comparison.ts';
+import { lockFileOf } from './lock-file.ts';
+import { remedyForStranger } from './remedy.ts';
+import { lockOf } from './settings.ts';
+
+const MAX_NAMED = 20;
+
+/** Compares what each server with a lock shows to a caller without credentials, as `sallyport lock --check` does. */
+export async function examineLocks({ routes }: Pick<Config, 'routes'>): Promise<readonly Finding[]> {
+  return (await Promise.all(routes.map(examineLock))).flat();
+}
+
+async function examineLock(route: Route): Promise<readonly Finding[]> {
+  const { name, policy, upstream } = route;
+  const lock = lockOf.of(route);
+  if (lock === undefined) return [];
+  const { mode, approved } = lock;
+  const on = findingsOn(`routes.${name}.policy.lock`);
+  const url = serverUrl(upstream);
+  const file = lockFileOf(policy?.name ?? '');
+  try {
+    const found = differences(approved, await listDefinitions(url));
+    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
+    const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
+    const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
+    const refuses = mode === 'deny' && found.some(({ difference }) => difference !== 'gone');
+    const finding = on[refuses ? 'fail' : 'warn'](
+      `${url} differs from ${file}: ${named}${more}${refuses ? '; the gateway refuses this' : ''}`,
+      'restore the server, or review the change and run `sallyport lock`',
+    );
+    return [finding];
+  } catch (error) {
+    if (!(error instanceof McpServerFault)) throw error;
+    // The finding on the upstream says it.
+    if (error.kind === 'unreachable' || error.kind === 'host') return [];
+    const text = `${url} ${error.message}, so that it is not compared with ${file}`;
+    const isRefused = error.kind === 'unauthorized';
+    return [
+      on.warn(text, isRefused ? remedyForStranger(route, 'lock --check') : 'set upstream.url to its MCP endpoint'),
+    ];
+  }
+}

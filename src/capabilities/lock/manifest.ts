@@ -1,0 +1,37 @@
+/**
+ * Locked tools, `docs/locked-tools.md`.
+ *
+ * @module
+ */
+
+import { isLockedKind } from '../../core/model/mcp.ts';
+import type { Attempt } from '../../core/model/policy.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { Capability } from '../capability.ts';
+import { lockMetrics } from './metrics.ts';
+import { loadLocks, openLocks } from './opened.ts';
+import { lockOf } from './settings.ts';
+
+export const lock: Capability = {
+  name: 'lock',
+  policyFiles: {
+    suffix: '.lock.yaml',
+    async read(folder) {
+      if (folder.having('lock').size === 0) return { problems: [], texts: new Map(), ofRoute: () => [] };
+      const [{ readLocks }] = await Promise.all([import('./lock-file.ts'), loadLocks()]);
+      return readLocks(folder);
+    },
+  },
+  metrics: lockMetrics,
+  openProcess: openLocks,
+  examine: async (config) => (await import('./doctor.ts')).examineLocks(config),
+  notesOn: (route, attempt) => (mayRefuse(route, attempt) ? [note] : []),
+};
+
+const note = 'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
+
+/** Whether the lock of a route may refuse an attempt that its policy allows. */
+function mayRefuse(route: Pick<Route, 'slots'>, attempt: Attempt): boolean {
+  if (lockOf.of(route)?.mode !== 'deny' || attempt.kind !== 'mcp') return false;
+  return attempt.targets.some(({ kind }) => isLockedKind(kind));
+}

@@ -1,0 +1,58 @@
+import { processTimers } from '../../core/lib/clock.ts';
+import type { Definition } from '../../core/model/definitions.ts';
+import type { Sighting } from './comparison.ts';
+import type { InProcess, ProcessParts } from '../capability.ts';
+import type { LockedRoutes } from './locked-routes.ts';
+import { lockOf } from './settings.ts';
+
+/** Undefined until a configuration with a lock is read: most gateways have none. */
+let code: typeof import('./locked-routes.ts') | undefined;
+
+/** Loads the code of locks, before a configuration that has one is in force: streams are judged in its first turn. */
+export async function loadLocks(): Promise<void> {
+  code ??= await import('./locked-routes.ts');
+}
+
+/** What this process saw on a route, as processes tell each other. */
+type News = readonly [route: string, sightings: readonly Sighting[]];
+
+/** The locks of a process. */
+export function openLocks({ clock, log, meters, share }: ProcessParts): InProcess {
+  let locks: LockedRoutes | undefined;
+
+  function made(): LockedRoutes {
+    if (code === undefined) throw new TypeError('a configuration with a lock is read by readLocks');
+    return code.createLockedRoutes({
+      look: lookAt,
+      share: (...news: News) => share(news),
+      observer: {
+        differing: (route, count) => meters.set('sallyport_locked_definitions_changed', count, route),
+        event: log,
+      },
+      clock,
+      timers: processTimers,
+      random: Math.random,
+    });
+  }
+
+  return {
+    open: () => ({
+      of(route) {
+        if (lockOf.of(route) !== undefined) locks ??= made();
+        const lock = locks?.of(route);
+        return lock === undefined || code === undefined ? {} : code.onLockedRoute(lock);
+      },
+      start: (routes) => locks?.use(routes),
+    }),
+    adopt: (news) => locks?.adopt(...(news as News)),
+    news: () => locks?.seen() ?? [],
+    state: () => ({ locks: locks?.states() ?? [] }),
+    close: () => locks?.close(),
+  };
+}
+
+/** Loads the client only for a lock: most gateways never are a client of an MCP server. */
+async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
+  const { listDefinitions } = await import('../../mcp/client/ask-server.ts');
+  return listDefinitions(url, { signal });
+}

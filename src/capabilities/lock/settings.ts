@@ -1,0 +1,12 @@
+import type { Definitions } from '../../core/model/definitions.ts';
+import { Slot } from '../../core/model/gate.ts';
+
+/** The lock of a policy. */
+export interface Lock {
+  /** `deny`: what differs is hidden and refused. `report`: it is only logged and counted. */
+  readonly mode: 'deny' | 'report';
+  readonly approved: Definitions;
+}
+
+/** The lock of a route, that of its policy. */
+export const lockOf = new Slot<Lock>();

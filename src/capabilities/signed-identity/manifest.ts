@@ -1,0 +1,34 @@
+/**
+ * Signed identities for upstreams, `docs/upstream-identity.md`.
+ *
+ * @module
+ */
+
+import { claimPathMistake } from '../../core/config/claim-path.ts';
+import type { Violation } from '../../core/config/schema.ts';
+import type { Config } from '../../core/model/config.ts';
+import type { Capability } from '../capability.ts';
+import { openSignedIdentity } from './opened.ts';
+import { readSignedIdentity, signedIdentity } from './settings.ts';
+
+export const signedIdentities: Capability = {
+  name: 'signed',
+  read: () => (field, route) => {
+    const settings = readSignedIdentity(field.get('upstream').get('identity'), route.upstream);
+    return settings && signedIdentity.with(settings);
+  },
+  statementOf: (route) => signedIdentity.of(route),
+  warningsOf: claimPaths,
+  openProcess: (process) => ({ open: (parts) => openSignedIdentity(parts, process) }),
+};
+
+/** Names of claims that are written as paths. */
+function claimPaths({ routes }: Pick<Config, 'routes'>): readonly Violation[] {
+  return routes.flatMap((route, index) =>
+    (signedIdentity.of(route)?.claims ?? []).flatMap((claim, at) => {
+      const message = claimPathMistake(claim);
+      if (message === undefined) return [];
+      return { path: ['routes', index, 'upstream', 'identity', 'signed', 'claims', at], part: 'value', message };
+    }),
+  );
+}

@@ -1,0 +1,29 @@
+import { createRotatingKeys } from '../../core/lib/rotating-keys.ts';
+import { Denial } from '../../core/model/denial.ts';
+import { sendDocument } from '../../core/gateway/respond/publish.ts';
+import type { ConfigParts, Opened, ProcessParts } from '../capability.ts';
+import { signedIdentity } from './settings.ts';
+import { createStatement } from './statement.ts';
+
+const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
+
+/** The signed identities of one configuration, and the key set by which upstreams verify them, RFC 7517 §5. */
+export function openSignedIdentity({ config, secret }: ConfigParts, { clock }: Pick<ProcessParts, 'clock'>): Opened {
+  const isUsed = config.routes.some((route) => signedIdentity.of(route) !== undefined);
+  const keys = isUsed ? createRotatingKeys(secret) : undefined;
+
+  return {
+    of(route) {
+      const settings = signedIdentity.of(route);
+      if (settings === undefined || keys === undefined) return {};
+      return { states: { header: settings.header, of: createStatement(settings, config.publicUrl, keys, clock) } };
+    },
+    publish(call) {
+      if (call.path !== KEY_SET_PATH) return false;
+      if (keys === undefined) throw new Denial('route.unknown', 'no route signs identities');
+      const document = Buffer.from(JSON.stringify({ keys: keys.published(clock()) }));
+      sendDocument(call, 'application/jwk-set+json', document);
+      return true;
+    },
+  };
+}
