@@ -17,16 +17,14 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_760, pipeline: 3_040, core: 20_060 };
+const bounds = { serve: 35_120, pipeline: 3_040, core: 20_280 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'analysis → serve': 3,
   'capabilities/approvals → capabilities/console': 2,
   'capabilities/approvals → front-door': 2,
-  'capabilities/console → analysis': 15,
-  'capabilities/console → serve': 4,
+  'capabilities/console → serve': 2,
   'capabilities/lock → commands': 2,
   'capabilities/lock → serve': 2,
   'capabilities/traces → serve': 1,

@@ -15,6 +15,9 @@ export const capabilities: readonly Capability[] = [sharedStore, lock, decisionP
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));
 
+/** What the names of files of capabilities beside policies end with. */
+export const besidePolicies: readonly string[] = capabilities.flatMap(({ policyFiles }) => policyFiles?.suffix ?? []);
+
 /** All reasons for a refusal: those of the core, then those of each capability. */
 export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
   { ...ofCore },

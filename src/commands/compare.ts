@@ -1,6 +1,7 @@
+import { besidePolicies } from '../capabilities/all.ts';
 import type { OptionsOf } from './options.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { policiesIn } from '../serve/config/policies.ts';
+import { policiesIn } from '../policy-files/policies.ts';
 import {
   compareAll,
   compareRoutes,
@@ -50,7 +51,7 @@ function isConfig(path: string): boolean {
 }
 
 async function comparedIn(path: string): Promise<Compared> {
-  if (!isConfig(path)) return { policies: await policiesIn(path) };
+  if (!isConfig(path)) return { policies: await policiesIn(path, besidePolicies) };
   const { config } = await loadWithoutSecrets(path);
   return { policies: config.policies, config };
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { load, loadWithoutSecrets } from '../serve/config/load.ts';
-import { historyIn } from '../serve/config/policy-tests.ts';
+import { historyIn } from '../policy-files/policy-tests.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { didYouMean, printable, quoted } from '../core/lib/wording.ts';
 import { callerOf } from '../serve/gateway/caller.ts';

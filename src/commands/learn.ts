@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { isAccepted } from '../serve/config/policies.ts';
+import { isAccepted } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Route } from '../core/model/route.ts';

@@ -1,5 +1,6 @@
+import { besidePolicies } from '../capabilities/all.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
-import { policiesIn } from '../serve/config/policies.ts';
+import { policiesIn } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } from '../analysis/review/replay.ts';
@@ -16,7 +17,7 @@ export async function replay(log: string, options: OptionsOf<'replay'>): Promise
   const { config } = await loadWithoutSecrets(options.config);
   let edited: ReadonlyMap<string, Policy | undefined>;
   try {
-    edited = options.policies === undefined ? config.policies : await policiesIn(options.policies);
+    edited = options.policies === undefined ? config.policies : await policiesIn(options.policies, besidePolicies);
   } catch (error) {
     return reportProblems(options.config, error);
   }

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type Loaded, loadWithoutSecrets } from '../serve/config/load.ts';
-import { type PolicyTestFile, testsOf } from '../serve/config/policy-tests.ts';
+import { type PolicyTestFile, testsOf } from '../policy-files/policy-tests.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { watchFiles } from '../core/config/watch.ts';
 import { printable } from '../core/lib/wording.ts';

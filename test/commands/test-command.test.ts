@@ -21,7 +21,7 @@ prompts: { hello: {} }
 
 const pay = 'when: { tool: pay, arguments: { amount: 10 } }';
 
-// test/serve/config/policy-tests.test.ts and test/core/policy have the tables of what a test may say and how a policy decides.
+// test/policy-files/policy-tests.test.ts and test/core/policy have the tables of what a test may say and how a policy decides.
 const passing = [
   `given: { scope: read payments, claims: { role: trader }, lifetime: 60s }\n  ${pay}\n  then: allow`,
   `given: { scope: [read, payments], claims: { role: trader }, lifetime: 1m }\n  ${pay}\n  then: allow`,

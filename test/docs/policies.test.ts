@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import policySchema from '../../schema/policy.schema.json' with { type: 'json' };
 import testSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { attemptOf, callerOf, fulfils } from '../../src/analysis/review/described-caller.ts';
-import type { PolicyTest } from '../../src/serve/config/policy-tests.ts';
+import type { PolicyTest } from '../../src/policy-files/policy-tests.ts';
 import { violations } from '../../src/core/config/schema.ts';
 import { slowPart } from '../../src/core/policy/patterns/slow-pattern.ts';
 import { refusals } from '../../src/capabilities/all.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { attemptOf, callerOf, foundOf, fulfils } from '../../src/analysis/review/described-caller.ts';
 import { loaded } from '../serve/config/folder.ts';
-import type { PolicyTest } from '../../src/serve/config/policy-tests.ts';
+import type { PolicyTest } from '../../src/policy-files/policy-tests.ts';
 import { blocksIn } from './page.ts';
 
 test('the policy of the README loads, on the route that is shown, and passes the test that is shown', async () => {

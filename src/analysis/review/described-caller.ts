@@ -7,7 +7,7 @@ import {
   type Principal,
   expandScopes,
 } from '../../core/model/principal.ts';
-import type { PolicyTest } from '../../serve/config/policy-tests.ts';
+import type { PolicyTest } from '../../policy-files/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../../core/model/mcp.ts';
 import { type Attempt, type Decision, denialIn } from '../../core/model/policy.ts';
 import { durationSeconds } from '../../core/policy/conditions/leaves.ts';

@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../core/model/decision.ts';
 import { listedKinds, type ListedKind, type ListingKey } from '../../core/model/mcp.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import { isAccepted } from '../../serve/config/policies.ts';
+import { isAccepted } from '../../policy-files/policies.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import type { PolicyDocument } from '../../core/policy/document.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';

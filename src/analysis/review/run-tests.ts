@@ -1,4 +1,4 @@
-import type { PolicyTest, PolicyTestFile } from '../../serve/config/policy-tests.ts';
+import type { PolicyTest, PolicyTestFile } from '../../policy-files/policy-tests.ts';
 import { printable } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Decided } from './coverage.ts';

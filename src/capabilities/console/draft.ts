@@ -1,7 +1,7 @@
 import { comparePolicies } from '../../analysis/compare/compare.ts';
 import type { Files } from '../../core/config/files.ts';
-import { readPolicies } from '../../serve/config/policies.ts';
-import { historyIn, type PolicyTest, readPolicyTests } from '../../serve/config/policy-tests.ts';
+import { readPolicies } from '../../policy-files/policies.ts';
+import { historyIn, type PolicyTest, readPolicyTests } from '../../policy-files/policy-tests.ts';
 import type { Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
@@ -72,7 +72,7 @@ async function compiled(
   name: string,
   text: string,
 ): Promise<{ readonly policy: Policy | undefined; readonly problems: readonly Problem[] }> {
-  const { policies, problems } = await readPolicies(FOLDER, FOLDER, oneFile(`${name}.yaml`, text));
+  const { policies, problems } = await readPolicies(FOLDER, FOLDER, oneFile(`${name}.yaml`, text), []);
   return { policy: policies.get(name), problems };
 }
 

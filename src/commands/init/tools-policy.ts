@@ -1,4 +1,4 @@
-import { isAccepted } from '../../serve/config/policies.ts';
+import { isAccepted } from '../../policy-files/policies.ts';
 import { jsonEscapes } from '../../core/lib/wording.ts';
 import type { Tool } from '../../mcp/client/ask-server.ts';
 

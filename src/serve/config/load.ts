@@ -5,7 +5,16 @@ import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
-import { anyText, hostName, longSecret, network, origin, pageUrl, recordedClaim } from '../../core/config/values.ts';
+import {
+  anyText,
+  hostName,
+  longSecret,
+  network,
+  allowedOrigin,
+  origin,
+  pageUrl,
+  recordedClaim,
+} from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
@@ -15,14 +24,14 @@ import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
-import { type ReadPolicies, readPolicies } from './policies.ts';
+import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
 import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { capabilities, readStore } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -180,7 +189,7 @@ async function readPolicyFolder(
   // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
   const folderName = field.present && !field.isFaulty() ? field.source() : name;
   const folderLabel = isAbsolute(folderName) ? folderName : join(base, folderName);
-  const folder = await readPolicies(path, folderLabel, read);
+  const folder = await readPolicies(path, folderLabel, read, besidePolicies);
   if (!folder.exists && field.present && !field.isFaulty()) field.addProblem(`${field.quoted()} is not a folder`);
   return { folder, path, folderLabel };
 }
@@ -236,7 +245,7 @@ function readRoot(
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
-    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(origin)]),
+    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(allowedOrigin)]),
     limits: readLimits(limits),
     telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),

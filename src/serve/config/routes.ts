@@ -10,7 +10,7 @@ import { capabilities } from '../../capabilities/all.ts';
 import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import type { ReadPolicies } from './policies.ts';
+import type { ReadPolicies } from '../../policy-files/policies.ts';
 import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';

@@ -8,7 +8,7 @@ import { didYouMean, quoted } from '../../core/lib/wording.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { claimPathMistake } from '../../core/config/claim-path.ts';
-import type { ReadPolicies } from './policies.ts';
+import type { ReadPolicies } from '../../policy-files/policies.ts';
 import type { Path, Problem } from '../../core/config/problems.ts';
 import { isSecret, type Violation } from '../../core/config/schema.ts';
 import { problemIn, type YamlFile } from '../../core/config/yaml-file.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { callerOf } from '../../../src/analysis/review/described-caller.ts';
 import { compilePolicy } from '../../../src/core/policy/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { PolicyTest } from '../../../src/serve/config/policy-tests.ts';
+import type { PolicyTest } from '../../../src/policy-files/policy-tests.ts';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
 import { withGatewayClaims } from '../../../src/core/model/gateway-claims.ts';
 import { caller } from './caller.ts';

@@ -3,7 +3,7 @@
  * variable are compared as they are written.
  */
 
-import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
 import {
   conditionsIn,
   matchedPatterns,
@@ -11,11 +11,11 @@ import {
   type PolicyDocument,
   type PredicateDocument,
   type ValueDocument,
-} from '../../core/policy/document.ts';
-import { claimPathMistake } from '../../core/config/claim-path.ts';
+} from '../core/policy/document.ts';
+import { claimPathMistake } from '../core/config/claim-path.ts';
 import { elementMistake, nameMistake, textMistake } from './literal-text.ts';
-import type { Path } from '../../core/config/problems.ts';
-import type { Violation } from '../../core/config/schema.ts';
+import type { Path } from '../core/config/problems.ts';
+import type { Violation } from '../core/config/schema.ts';
 
 interface PolicyMistakes {
   /** What no caller could satisfy. */

@@ -1,16 +1,14 @@
 import { join } from 'node:path';
-import { capabilities } from '../../capabilities/all.ts';
-import type { PolicyFolderReader } from '../../capabilities/capability.ts';
-import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Policy } from '../../core/model/policy.ts';
-import { compilePolicy } from '../../core/policy/compile.ts';
-import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../../core/policy/document.ts';
-import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { disk, type Files } from '../../core/config/files.ts';
-import { ConfigError, inTextOrder, type Path, Problem } from '../../core/config/problems.ts';
+import { ownMember } from '../core/lib/json/own-member.ts';
+import type { Policy } from '../core/model/policy.ts';
+import { compilePolicy } from '../core/policy/compile.ts';
+import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+import { disk, type Files } from '../core/config/files.ts';
+import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
 import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
-import { type Violation, violations } from '../../core/config/schema.ts';
-import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
+import { type Violation, violations } from '../core/config/schema.ts';
+import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 interface PlacedScope {
   readonly scope: string;
@@ -25,7 +23,8 @@ export interface ReadPolicies {
   readonly policies: ReadonlyMap<string, Policy | undefined>;
   /** The policies that only routes of one protocol can use, each with a key that says so. */
   readonly protocols: ReadonlyMap<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>;
-  readonly having: PolicyFolderReader['having'];
+  /** The valid policies that have a key, and its value in each. */
+  readonly having: (key: string) => ReadonlyMap<string, unknown>;
   readonly problems: readonly Problem[];
   /** A problem in a policy. */
   readonly problemAt: (policy: string, violation: Violation) => Problem;
@@ -43,8 +42,14 @@ export interface ReadPolicies {
  * Reads and compiles every `NAME.yaml` of a folder, but not `NAME.test.yaml` and the files of capabilities.
  *
  * @param label The folder's name in messages.
+ * @param others What the names of files end with that are no policies either.
  */
-export async function readPolicies(folder: string, label: string, read: Files): Promise<ReadPolicies> {
+export async function readPolicies(
+  folder: string,
+  label: string,
+  read: Files,
+  others: readonly string[],
+): Promise<ReadPolicies> {
   const policies = new Map<string, Policy | undefined>();
   const protocols = new Map<string, { readonly protocol: 'http' | 'mcp'; readonly key: string }>();
   const documents = new Map<string, YamlFile>();
@@ -57,7 +62,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
     misnamed,
     ([meant, file]) => new Problem(join(label, file), undefined, [], `is not read; rename it to ${meant}`),
   );
-  const names = policyNames(files);
+  const names = policyNames(files, ['.test.yaml', ...others]);
   for (const name of names ?? []) {
     policies.set(name, undefined);
     const file = `${name}.yaml`;
@@ -100,10 +105,7 @@ export async function readPolicies(folder: string, label: string, read: Files): 
 
 const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
 
-/** What the names of files beside policies end with. */
-const others = ['.test.yaml', ...capabilities.flatMap(({ policyFiles }) => policyFiles?.suffix ?? [])];
-
-function policyNames(files: readonly string[] | undefined): readonly string[] | undefined {
+function policyNames(files: readonly string[] | undefined, others: readonly string[]): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.
   return files
     ?.filter((file) => file.endsWith('.yaml') && !others.some((end) => file.endsWith(end)) && !file.startsWith('.'))
@@ -175,7 +177,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
-  const { slowPart } = await import('../../core/policy/patterns/slow-pattern.ts');
+  const { slowPart } = await import('../core/policy/patterns/slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
     if (slow === undefined) return [];
@@ -193,8 +195,8 @@ function fits(_value: unknown, faults: readonly Violation[]): _value is PolicyDo
  *
  * @throws {ConfigError} with every problem of the policies.
  */
-export async function policiesIn(folder: string): Promise<ReadonlyMap<string, Policy>> {
-  const { exists, policies, problems } = await readPolicies(folder, folder, disk);
+export async function policiesIn(folder: string, others: readonly string[]): Promise<ReadonlyMap<string, Policy>> {
+  const { exists, policies, problems } = await readPolicies(folder, folder, disk, others);
   if (!exists) throw new ConfigError([new Problem(folder, undefined, [], 'is not a folder')], []);
   if (problems.length > 0) throw new ConfigError(problems, []);
   return new Map([...policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { casesOf } from './edits.ts';
-import { base, edited, refusals } from './folder.ts';
+import { casesOf } from '../serve/config/edits.ts';
+import { base, edited, refusals } from '../serve/config/folder.ts';
 
 describe('a policy', () => {
   test.each(

@@ -1,18 +1,17 @@
 import { join } from 'node:path';
-import type { EarlierCall } from '../../core/model/history.ts';
-import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../../core/model/mcp.ts';
-import type { Policy } from '../../core/model/policy.ts';
-import type { PolicyReason } from '../../core/model/reasons.ts';
-import type { GivenApproval } from '../../core/policy/approval.ts';
-import type { PolicyFault } from '../../core/policy/document.ts';
-import { requestFlaw } from '../../core/policy/requests.ts';
-import { compileProperty, type Property, type PropertyDocument } from '../../core/policy/property.ts';
-import { disk, type Files } from '../../core/config/files.ts';
-import type { Loaded } from './load.ts';
+import type { EarlierCall } from '../core/model/history.ts';
+import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
+import type { Policy } from '../core/model/policy.ts';
+import type { PolicyReason } from '../core/model/reasons.ts';
+import type { GivenApproval } from '../core/policy/approval.ts';
+import type { PolicyFault } from '../core/policy/document.ts';
+import { requestFlaw } from '../core/policy/requests.ts';
+import { compileProperty, type Property, type PropertyDocument } from '../core/policy/property.ts';
+import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
-import { ConfigError, inTextOrder, type Path, Problem } from '../../core/config/problems.ts';
-import { violations, type Violation } from '../../core/config/schema.ts';
-import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
+import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
+import { violations, type Violation } from '../core/config/schema.ts';
+import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 /** A test of a policy, as `schema/policy-test.schema.json` accepts it. */
 export interface PolicyTest {
@@ -91,12 +90,19 @@ export async function readPolicyTests(
   return { files, problems };
 }
 
+/** The parts of a loaded configuration that have the tests of its policies. */
+interface ReadConfiguration {
+  readonly config: { readonly policies: ReadonlyMap<string, Policy> };
+  readonly policyFolder: { readonly path: string; readonly label: string };
+  readonly files: ConstructorParameters<typeof ConfigError>[1];
+}
+
 /**
  * The tests beside the policies of a configuration.
  *
  * @throws {ConfigError} with every problem of their files.
  */
-export async function testsOf({ config, policyFolder, files }: Loaded): Promise<readonly PolicyTestFile[]> {
+export async function testsOf({ config, policyFolder, files }: ReadConfiguration): Promise<readonly PolicyTestFile[]> {
   const found = await readPolicyTests(policyFolder.path, policyFolder.label, config.policies);
   if (found.problems.length > 0) throw new ConfigError(found.problems, files);
   return found.files;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import policyTestSchema from '../../../schema/policy-test.schema.json' with { type: 'json' };
-import type { Files } from '../../../src/core/config/files.ts';
-import { readPolicyTests, type Tested } from '../../../src/serve/config/policy-tests.ts';
-import { policyReasons } from '../../../src/core/model/reasons.ts';
-import { casesOf } from './edits.ts';
-import { base, folderWith } from './folder.ts';
+import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
+import type { Files } from '../../src/core/config/files.ts';
+import { readPolicyTests, type Tested } from '../../src/policy-files/policy-tests.ts';
+import { policyReasons } from '../../src/core/model/reasons.ts';
+import { casesOf } from '../serve/config/edits.ts';
+import { base, folderWith } from '../serve/config/folder.ts';
 
 const anyPolicy: Tested = { listed: [], listsRequests: false };
 const reasons = policyTestSchema.$defs.reason.enum.join(', ');

@@ -3,7 +3,7 @@
  * a path or a variable. Each function gives what is wrong and what to write instead; undefined for a plain text.
  */
 
-import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
 
 /**
  * The mistake in a text that a condition compares with a whole value.
