@@ -4,12 +4,10 @@
  * @module
  */
 
-import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Revocation, RevocationCheck, RevocationNews, RevokedTokens } from '../../core/model/revocation.ts';
 import type { LogStore, OpenStore } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
-import type { Log } from '../../core/telemetry/log.ts';
 import type { RevocationParts, Revocations } from './revocations.ts';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { OpenStream } from '../../core/gateway/forward/open-streams.ts';

@@ -45,9 +45,13 @@ function connectLazily(url: string, parts: ConnectionParts): StoreConnection {
   let connection: StoreConnection | undefined;
   let isClosed = false;
   parts.observer?.storeUp(false);
-  void import('./connection.ts').then(({ connectStore }) => {
+  void connect();
+
+  async function connect(): Promise<void> {
+    const { connectStore } = await import('./connection.ts');
     if (!isClosed) connection = connectStore(url, parts);
-  });
+  }
+
   return {
     async run(operation, ...command) {
       if (connection !== undefined) return connection.run(operation, ...command);

@@ -167,7 +167,7 @@ export interface SharedStore {
   /** Limiters that count in the store; by `local` while it is away. */
   limiters(local: LocalRateLimiters): RateLimiters;
   /** Notes a value that no replica wrote. */
-  onCorrupt(place: string, operation?: StoreOperation): void;
+  readonly onCorrupt: (place: string, operation?: StoreOperation) => void;
 }
 
 /** Opens a store. It connects in the background. */

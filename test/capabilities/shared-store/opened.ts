@@ -121,7 +121,7 @@ export interface Replica extends Shared {
 }
 
 /** What a replica counts and keeps beside what it shares. */
-export function replicaOf(shared: Shared, clock: Clock = Date.now): Replica {
+function replicaOf(shared: Shared, clock: Clock = Date.now): Replica {
   const ledger = createLedger(shared.store);
   const approvals = createBook(shared.store, clock);
   return { ...shared, ledger, approvals, connection: () => shared.store()?.connection };
