@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_120, pipeline: 3_040, core: 20_280 };
+const bounds = { serve: 34_420, pipeline: 3_040, core: 20_320 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -145,7 +145,7 @@ describe('src/', () => {
       // The operator's own input, and answers of the operator's own gateway.
       /^src\/commands\/(?:explain|terminal|operator)\.ts: /,
       // Read to a limit before.
-      /^src\/(?:commands\/doctor\/finding|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
+      /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
