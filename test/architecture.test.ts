@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 34_420, pipeline: 3_040, core: 20_320 };
+const bounds = { serve: 33_840, pipeline: 3_030, core: 20_320 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -25,16 +25,12 @@ const remaining = {
   'capabilities/approvals → capabilities/console': 2,
   'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
-  'capabilities/lock → commands': 2,
-  'capabilities/lock → serve': 2,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/lock': 1,
   'commands → capabilities/revocation': 1,
   'core/gateway → mcp': 15,
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 2,
   'serve → capabilities/possession': 2,
   'serve → capabilities/revocation': 9,
   'serve → capabilities/traces': 3,
@@ -143,7 +139,7 @@ describe('src/', () => {
   test('gathers foreign bytes by a Gatherer alone', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
-      /^src\/commands\/(?:explain|terminal|operator)\.ts: /,
+      /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
       // Read to a limit before.
       /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,

@@ -6,11 +6,19 @@ import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
+import { history } from './history/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [sharedStore, lock, decisionPoints, exchange, signedIdentities];
+export const capabilities: readonly Capability[] = [
+  sharedStore,
+  lock,
+  history,
+  decisionPoints,
+  exchange,
+  signedIdentities,
+];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));

@@ -19,6 +19,7 @@ import type { Endpoint, Route, Statement } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
 import type { OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
+import type { CommandKit, Commands } from './command.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
 export type SlotEntry =
@@ -38,7 +39,7 @@ export interface ProcessParts {
   /** The store of the newest configuration; undefined: none is configured. */
   readonly store: () => SharedStore | undefined;
   readonly clock: Clock;
-  readonly events: Pick<Events, 'tokenLookup'>;
+  readonly events: Pick<Events, 'returned' | 'tokenLookup'>;
   readonly log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -157,6 +158,8 @@ export interface Capability {
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
+  /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */
+  readonly commands?: { readonly after: string; readonly of: (kit: CommandKit) => Commands };
   /** What `doctor` finds. Loaded when it runs. */
   readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl' | 'shared'>) => Promise<readonly Finding[]>;
 }

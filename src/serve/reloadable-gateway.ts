@@ -13,7 +13,6 @@ import { createGateway } from './gateway/gateway.ts';
 import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
-import { createLedger } from '../capabilities/history/process-ledger.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
@@ -81,7 +80,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const shared = createShared(events, (...event) => log.event(...event), clock, {
     subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
   });
-  const ledger = createLedger(shared.store);
   const book = createBook(shared.store, clock);
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
@@ -163,7 +161,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      ledger,
       approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),

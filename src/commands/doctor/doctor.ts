@@ -8,7 +8,7 @@ import { type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
 import { clients } from '../../core/model/quirks/clients.ts';
 import type { OptionsOf } from '../options.ts';
-import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
 import { fetchText } from './finding.ts';

@@ -61,7 +61,7 @@ export async function callerFields(token: string, route: Route, config: Config):
 /** A command counts and logs nothing. */
 const quiet: ProcessParts = {
   clock: Date.now,
-  events: { tokenLookup() {} },
+  events: { returned() {}, tokenLookup() {} },
   log() {},
   answers: undefined,
   store: () => undefined,
