@@ -3,9 +3,10 @@ import type { ProcessParts } from '../../src/capabilities/capability.ts';
 /** The parts of a process that counts, logs and shares nothing. */
 export const quietParts: ProcessParts = {
   clock: Date.now,
-  events: { tokenLookup() {} },
+  events: { returned() {}, tokenLookup() {} },
   log() {},
   answers: undefined,
+  store: () => undefined,
   meters: { add() {}, set() {} },
   share() {},
 };

@@ -1,16 +1,8 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../lib/json/canonical.ts';
-import { type PointerReader, unreachable } from '../lib/json/pointer.ts';
+import { unreachable } from '../lib/json/pointer.ts';
 import type { RecordDetails } from './logged-members.ts';
 import { type Attempt, calledTool } from './policy.ts';
-
-/** What records say of the arguments of a call: `log.arguments`. */
-export interface RecordedArguments {
-  /** The scalars that are recorded, by JSON Pointer. */
-  readonly show: readonly { readonly pointer: string; readonly read: PointerReader }[];
-  /** Whether the digest of all of them is recorded. */
-  readonly digest: boolean;
-}
 
 interface Recorded {
   readonly attempt: Attempt | undefined;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Config, LogSettings, PolicyFolder, SharedStore } from '../../core/model/config.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
+import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
-import type { RecordedArguments } from '../../core/model/recorded-arguments.ts';
+import type { RecordedArguments } from '../../core/model/logged-members.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
 import {
   anyText,
@@ -16,14 +16,12 @@ import {
   pageUrl,
   recordedArgument,
   recordedClaim,
-  storeUrl,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
-import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
@@ -34,7 +32,7 @@ import { readRootResource, readRoutes, type Referents, unreachableRequests } fro
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -125,14 +123,21 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const reader = { path, label: folderLabel, files, having: folder.having, problemAt: folder.problemAt };
   const beside = await Promise.all(capabilities.flatMap(({ policyFiles }) => policyFiles?.read(reader) ?? []));
   const { tls, files: tlsFiles } = await readTls(root, base, files);
+  const frontDoor = await openFrontDoor(root, base, { env, files });
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
   const texts = new Map(folder.texts);
   for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, beside };
-  const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
+  const valid = { ...readRoot(root, base, referents, frontDoor?.settings), policyFolder, tls, hash };
 
-  const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const paths = [
+    file,
+    path,
+    ...[...texts.keys()].map((name) => join(path, name)),
+    ...expanded.files,
+    ...(frontDoor?.files ?? []),
+  ];
   const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
   if (problems.length === 0) {
     const message = 'matches no path of the routes with this policy; a path is that of the whole request';
@@ -145,6 +150,17 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
   return { config, files: paths, snapshot: files.snapshot(), policyFolder };
+}
+
+/** `front_door`, with the files that it names; undefined: there is none, and its reader is not loaded. */
+async function openFrontDoor(
+  root: Field<GatewayKeys>,
+  base: string,
+  about: Parameters<typeof import('./front-door.ts').readFrontDoor>[2],
+): Promise<Awaited<ReturnType<typeof import('./front-door.ts').readFrontDoor>> | undefined> {
+  return root.get('front_door').present
+    ? (await import('./front-door.ts')).readFrontDoor(root, base, about)
+    : undefined;
 }
 
 /** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
@@ -206,11 +222,10 @@ function readRoot(
     beside,
     ...policies
   }: Pick<Referents, 'folder' | 'folderLabel'> & { readonly beside: readonly ReadBesidePolicies[] },
-  env: NodeJS.ProcessEnv,
+  frontDoor: FrontDoor | undefined,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
-  const frontDoor = readFrontDoor(root, base, env);
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
@@ -235,7 +250,7 @@ function readRoot(
     console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
-    shared: readShared(root),
+    shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
     revocation: readRevocation(root.get('revocation'), {
@@ -294,19 +309,6 @@ function hostOf(publicUrl: string): string {
 
 function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
   return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
-}
-
-function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
-  const shared = root.get('shared');
-  const onFailure = root.get('on_store_failure');
-  const url = shared.read(storeUrl);
-  const found = onFailure.choice();
-  if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
-  // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
-  if (shared.present && !root.get('session_key').present) {
-    shared.addProblem('needs session_key: set the same one on all replicas', 'key');
-  }
-  return url === undefined ? undefined : { url, onFailure: found };
 }
 
 /** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */
