@@ -123,6 +123,29 @@ export interface ReadBesidePolicies {
   readonly ofRoute: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
+/** An output of the log of a process. */
+export type OutputName = 'stdout' | 'file';
+
+/** Changes lines on their way to an output, and adds lines of its own. */
+export interface LineLink {
+  /** The lines, each with its line feed, as they are written. Called once before each {@link settled}. */
+  link(lines: Buffer): Buffer;
+  /** @param bytes How many were written of what {@link link} returned. @returns how many lines were lost. */
+  settled(bytes: number): number;
+  /** Called with the number of lines that were lost before they came here. */
+  lose(lines: number): void;
+}
+
+/** The lines of a process under a capability. */
+export interface OpenedLines {
+  /** @param flush Lets the output write what the link has of its own. */
+  of(output: OutputName, flush: () => void): LineLink;
+  /** JSON documents for operators, by their paths at the admin listener. */
+  readonly documents: Readonly<Record<string, unknown>>;
+  /** Called before the outputs are closed. */
+  close(): void;
+}
+
 /** Everything that the gateway asks of one capability. `all.ts` lists them; nothing else names one. */
 export interface Capability {
   /** Its key in `gateway.yaml` or in policies. */
@@ -155,6 +178,10 @@ export interface Capability {
     readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
     readonly open: OpenStore;
   };
+  /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
+  readonly openLines?: (config: Config, clock: Clock) => Promise<OpenedLines | undefined>;
+  /** Checks the lines that {@link openLines} wrote. @param keys Where its keys are. */
+  readonly verifyLog?: (files: readonly string[], keys: string | undefined) => Promise<0 | 1 | 2>;
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
