@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, createBrowser } from '../../demo/browser.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
+import { openStore } from '../../src/capabilities/all.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { forThisTest, startBeforeAll } from '../support/start-before.ts';
@@ -397,7 +398,7 @@ test.runIf(hasRedis)('over replicas a code is one code: polls, wrong codes, the 
   const one = await forThisTest(startFrontDoorWorld({ frontDoor, top }));
   const replica = one.configWith({ listen: { host: '127.0.0.1', port: 0 } });
   const other = await forThisTest(
-    startFrontDoor(replica, { observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} }),
+    startFrontDoor(replica, { openStore, observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} }),
   );
   const there = { issuer: other.url };
   const device = await begin({}, there);
