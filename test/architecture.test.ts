@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 33_840, pipeline: 3_030, core: 20_360 };
+const bounds = { serve: 33_120, pipeline: 3_040, core: 20_550 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -26,13 +26,11 @@ const remaining = {
   'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/revocation': 1,
   'core/gateway → mcp': 15,
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/possession': 2,
-  'serve → capabilities/revocation': 9,
   'serve → capabilities/traces': 3,
   'tokens → capabilities/possession': 1,
 } as const;

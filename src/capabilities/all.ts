@@ -5,6 +5,7 @@ import type { OpenStore } from '../core/model/store.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
+import { revocation } from './revocation/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
 import { history } from './history/manifest.ts';
 import { lock } from './lock/manifest.ts';
@@ -18,6 +19,7 @@ export const capabilities: readonly Capability[] = [
   decisionPoints,
   exchange,
   signedIdentities,
+  revocation,
 ];
 
 /** The metrics of all capabilities. */
@@ -42,3 +44,6 @@ export const openStore: OpenStore = (...about) => {
   if (store === undefined) throw new TypeError('no capability provides a store');
   return store.open(...about);
 };
+
+/** What ends rights before tokens expire; undefined: nothing does. */
+export const [revocations] = capabilities.flatMap(({ revocation: provided }) => provided ?? []);

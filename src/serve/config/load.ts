@@ -4,6 +4,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
+import type { RecordedArguments } from '../../core/model/logged-members.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
 import {
   anyText,
@@ -13,6 +14,7 @@ import {
   allowedOrigin,
   origin,
   pageUrl,
+  recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
@@ -25,12 +27,11 @@ import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
-import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore, revocations } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -251,7 +252,7 @@ function readRoot(
     shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
-    revocation: readRevocation(root.get('revocation'), {
+    revocation: revocations?.read(root.get('revocation'), {
       publicUrl,
       servers,
       frontDoor,
@@ -284,9 +285,21 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
       paths: log.get('paths').isTrue(),
       addresses: log.get('addresses').isTrue(),
       claims: log.get('claims').list(recordedClaim),
+      arguments: readArguments(log.get('arguments')),
     },
+    lists: log.get('lists').isTrue(),
     file: file === undefined ? undefined : resolve(base, file),
   };
+}
+
+/** `digest`, a list of pointers, or both under names. */
+function readArguments(field: Field): RecordedArguments | undefined {
+  if (!field.present) return undefined;
+  const both = field as Field<{ readonly show?: readonly string[]; readonly digest?: boolean }>;
+  if (both.entries().length > 0)
+    return { show: both.get('show').list(recordedArgument), digest: both.get('digest').isTrue() };
+  const show = (field as Field<readonly string[]>).list(recordedArgument);
+  return { show, digest: show.length === 0 };
 }
 
 function hostOf(publicUrl: string): string {
