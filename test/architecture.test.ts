@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 34_030, pipeline: 3_040, core: 20_550 };
+const bounds = { serve: 33_300, pipeline: 3_040, core: 20_570 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -26,13 +26,11 @@ const remaining = {
   'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/revocation': 1,
   'core/gateway → mcp': 15,
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/possession': 2,
-  'serve → capabilities/revocation': 9,
   'serve → capabilities/traces': 3,
   'tokens → capabilities/possession': 1,
 } as const;
@@ -140,13 +138,15 @@ describe('src/', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
       /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
+      // Lines of the log.
+      /^src\/(?:capabilities\/audit-chain\/chain|serve\/standard-output)\.ts: /,
+      /^src\/capabilities\/audit-chain\/verify\.ts: .*boundedAnswer/,
       // Read to a limit before.
       /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
       /^src\/capabilities\/shared-store\/sealing\.ts: /,
-      /^src\/serve\/standard-output\.ts: writev/,
       /^src\/mcp\/private-filter\.ts: const bytes/,
     ];
     const lines = rules.gatherersOfBodies(src);

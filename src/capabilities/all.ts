@@ -3,8 +3,10 @@ import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
 import type { Capability } from './capability.ts';
+import { auditChain } from './audit-chain/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
+import { revocation } from './revocation/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
 import { history } from './history/manifest.ts';
 import { lock } from './lock/manifest.ts';
@@ -18,7 +20,21 @@ export const capabilities: readonly Capability[] = [
   decisionPoints,
   exchange,
   signedIdentities,
+  revocation,
+  auditChain,
 ];
+
+/** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
+export const openLines: NonNullable<Capability['openLines']> = async (config, clock) => {
+  for (const { openLines: opens } of capabilities) {
+    const opened = await opens?.(config, clock);
+    if (opened !== undefined) return opened;
+  }
+  return undefined;
+};
+
+/** Checks the lines of a log; undefined: no capability links them. */
+export const verifyLog = capabilities.find((each) => each.verifyLog !== undefined)?.verifyLog;
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));
@@ -42,3 +58,6 @@ export const openStore: OpenStore = (...about) => {
   if (store === undefined) throw new TypeError('no capability provides a store');
   return store.open(...about);
 };
+
+/** What ends rights before tokens expire; undefined: nothing does. */
+export const [revocations] = capabilities.flatMap(({ revocation: provided }) => provided ?? []);

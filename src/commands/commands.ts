@@ -156,6 +156,7 @@ log.file of the configuration, or else stdin.`,
       'log --since 1d --summary',
       'log --since 22:27 --until 22:40 --denied',
       'log decisions.jsonl.1 decisions.jsonl --subject alice --json',
+      'log --verify decisions.jsonl --keys audit-keys.json',
     ],
     run: async (first, values, _, more) =>
       (await import('./log.ts')).log(first === undefined ? [] : [first, ...more], values),

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { WriteStream } from 'node:tty';
+import { verifyLog } from '../capabilities/all.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
 import { InvalidValue, network } from '../core/config/values.ts';
 import { createIsWithin, type IsWithin } from '../core/lib/ip-address.ts';
@@ -20,6 +21,8 @@ type LogOptions = OptionsOf<'log'>;
  * @throws {UsageError} for options that contradict each other, and without a log.
  */
 export async function log(named: readonly string[], options: LogOptions): Promise<ExitCode> {
+  if (options.verify) return verified(named, options);
+  if (options.keys !== undefined) throw new UsageError('--keys applies only with --verify');
   if (options.denied && options.failed) throw new UsageError('--failed shows allowed calls: omit --denied');
   if (options.summary && options.follow) throw new UsageError('--summary needs the end of the log: omit --follow');
   if (options.follow && named.length > 1) throw new UsageError('--follow reads one FILE, since several are merged');
@@ -29,6 +32,14 @@ export async function log(named: readonly string[], options: LogOptions): Promis
     throw new UsageError(`FILE is missing: pass the output of serve, or set log.file in ${options.config}`);
   }
   return printed(files, isWanted, options);
+}
+
+/** @throws {UsageError} without a file, and without keys. */
+async function verified(named: readonly string[], { keys, config }: LogOptions): Promise<ExitCode> {
+  const files = named.length > 0 ? named : [await configuredFile(config)];
+  if (files.includes('-')) throw new UsageError(`--verify needs FILE: pass the files, or set log.file in ${config}`);
+  if (verifyLog === undefined) throw new UsageError('--verify: nothing links lines');
+  return verifyLog(files, keys);
 }
 
 async function configuredFile(config: string): Promise<string> {

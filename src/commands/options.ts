@@ -129,6 +129,8 @@ export const options = {
     reason: { value: 'REASON', does: 'only this reason, or all that begin with it: token, claim.denied' },
     denied: { does: 'only denied calls, and those that shadow mode let pass' },
     failed: { does: 'only allowed calls that failed afterwards, such as at the upstream' },
+    verify: { does: 'checks that no line was changed, dropped, doubled or moved since log.chain linked them' },
+    keys: { value: 'FILE|URL', does: 'with --verify: the keys, as /audit-keys of the admin listener has them' },
     follow: { short: 'f', does: 'waits for more decisions, also after the file was rotated' },
     json: { does: 'prints JSON lines' },
     summary: { does: 'prints counts by tool, subject and reason instead' },

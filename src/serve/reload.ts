@@ -93,6 +93,7 @@ const places: Readonly<Record<RestartKey, Place>> = {
   'front_door.keys': ['frontDoor', 'keys'],
   'limits.idle': ['limits', 'idleMs'],
   'limits.request_headers': ['limits', 'requestHeadersBytes'],
+  'log.chain': ['log', 'chain'],
   'log.file': ['log', 'file'],
   'revocation.file': ['revocation', 'file'],
   telemetry: ['telemetry'],

@@ -2,7 +2,9 @@ import { write } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import type { LineLink } from '../capabilities/capability.ts';
 import { Gatherer } from '../core/lib/gatherer.ts';
+import type { LinesOutput } from '../core/telemetry/json-lines.ts';
 
 const writeSome = promisify(write);
 
@@ -26,16 +28,58 @@ export function standardOutput(fd: number = process.stdout.fd, onLost: OnLost = 
 
 /** {@link standardOutput} for the descriptor that is open when text is written. */
 export function lineOutput(fd: () => number, onLost: OnLost): Writable {
-  const write = async (bytes: Buffer, done: () => void): Promise<void> => {
-    const lost = bytes.subarray(await writeUntilFault(fd(), bytes));
-    if (lost.length > 0) onLost(lost.filter((byte) => byte === NEWLINE).length);
+  const write = async (chunks: readonly Buffer[], done: () => void): Promise<void> => {
+    for (const chunk of chunks.some((each) => links.has(each)) ? chunks : [Buffer.concat(chunks)]) {
+      const link = links.get(chunk);
+      const bytes = link?.link(chunk) ?? chunk;
+      const written = await writeUntilFault(fd(), bytes);
+      const lost = link?.settled(written) ?? bytes.subarray(written).filter((byte) => byte === NEWLINE).length;
+      if (lost > 0) onLost(lost);
+    }
     await setTimeout(PACE_MS);
     done();
   };
   return new Writable({
-    write: (chunk: Buffer, _encoding, done) => void write(chunk, done),
-    writev: (chunks, done) => void write(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
+    write: (chunk: Buffer, _encoding, done) => void write([chunk], done),
+    writev: (chunks, done) =>
+      void write(
+        chunks.map(({ chunk }) => chunk as Buffer),
+        done,
+      ),
   });
+}
+
+/** The links of lines that wait to be written. Lines of other processes have been linked there. */
+const links = new WeakMap<Buffer, LineLink>();
+
+/** A {@link lineOutput} for lines that are linked when they are written. */
+export function linkedOutput(output: Writable, link: LineLink | undefined): LinesOutput {
+  if (link === undefined) return output;
+  return {
+    write(text, done) {
+      const bytes = Buffer.from(text);
+      links.set(bytes, link);
+      return output.write(bytes, done);
+    },
+    get writableLength() {
+      return output.writableLength;
+    },
+  };
+}
+
+/** An output that writes everything, for lines that are linked before. */
+export function linkedBefore(output: Writable, link: LineLink | undefined): LinesOutput {
+  if (link === undefined) return output;
+  return {
+    write(text, done) {
+      const bytes = link.link(Buffer.from(text));
+      link.settled(bytes.length);
+      return output.write(bytes, done);
+    },
+    get writableLength() {
+      return output.writableLength;
+    },
+  };
 }
 
 /**

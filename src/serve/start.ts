@@ -16,20 +16,19 @@ import type { Clock } from '../core/lib/clock.ts';
 import type { Config, Telemetry } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Tracer } from '../core/model/tracer.ts';
-import { RevocationFileFault } from '../capabilities/revocation/revocation-file.ts';
-import { createJsonLines, type JsonLines } from '../core/telemetry/json-lines.ts';
+import { createJsonLines, type JsonLines, type LinesOutput } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { openStore } from '../capabilities/all.ts';
-import { openRevocation } from '../capabilities/revocation/opened.ts';
-import type { Revocations } from '../capabilities/revocation/revocations.ts';
-import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
+import { openLines, openStore, revocations } from '../capabilities/all.ts';
+import { lineOutput, linkedBefore, linkedOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { StartFault } from '../core/lib/start-fault.ts';
 import { messageOf } from '../core/lib/wording.ts';
+import type { KeptRevocations, LineLink, OpenedLines } from '../capabilities/capability.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
@@ -47,7 +46,7 @@ export interface Running {
    */
   endTokens(digests: readonly string[]): void;
   /** Undefined without `revocation`, and with several processes. */
-  readonly kept: Revocations | undefined;
+  readonly kept: KeptRevocations | undefined;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
@@ -79,9 +78,11 @@ export interface Serving {
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
   /** Undefined without `revocation`. */
-  readonly kept: Revocations | undefined;
+  readonly kept: KeptRevocations | undefined;
   /** Undefined without an admin listener: then nothing is recorded. */
   readonly console: ProcessConsole | undefined;
+  /** JSON documents for operators, by their paths at the admin listener. */
+  readonly documents: AdminView['documents'];
   readonly close: (graceMs: number) => Promise<void>;
 }
 
@@ -95,22 +96,31 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const metrics = createMetrics(metricRows);
   const recorder = config.admin === undefined ? undefined : new Recorder(clock);
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
+  const linked = await openLines(config, clock);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
-  const lines = createJsonLines(output, () => metrics.events.linesLost('stdout', 1));
-  const file = config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'));
+  const link = linked?.of('stdout', () => linkedStdout.write('', () => {}));
+  const linkedStdout = options.output === undefined ? linkedOutput(output, link) : linkedBefore(output, link);
+  const lines = createJsonLines(linkedStdout, () => {
+    metrics.events.linesLost('stdout', 1);
+    link?.lose(1);
+    return link !== undefined;
+  });
+  const file =
+    config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'), linked);
   const log = new Log(config.log, lines, file?.lines);
   const { meters } = metrics;
   const events = joinEvents(metrics.events, recorder, log);
   const tracer = config.telemetry && (await startTracer(config.telemetry, log, events));
   const closeOutputs = async (): Promise<void> => {
     await tracer?.close();
-    await Promise.all([lines.close(), file?.close()]);
+    linked?.close();
+    await Promise.all([closeLines(lines, linkedStdout, link), file?.close()]);
   };
   let service: Service;
-  let kept: Revocations | undefined;
+  let kept: KeptRevocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
-    if (config.revocation !== undefined) kept = await openRevocation({ config, log, clock, openStore });
+    if (config.revocation !== undefined) kept = await revocations?.open({ config, log, clock, openStore });
     const surroundings = { log, events, meters, clock, key, tracer, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {
@@ -118,13 +128,13 @@ export async function startServing(config: Config, options: StartOptions): Promi
     await closeOutputs();
     throw error;
   }
-  kept?.follow(service.revoked);
   return {
     service,
     kept,
     log,
     metrics,
     events,
+    documents: linked?.documents ?? {},
     reopenLog: () => file?.reopen(log),
     console:
       recorder &&
@@ -168,7 +178,7 @@ function withMore(page: Metrics['page'], more: StartOptions['moreMetrics']): Met
   };
 }
 
-interface AdminParts extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics'> {
+interface AdminParts extends Pick<AdminView, 'inForce' | 'source' | 'workers' | 'metrics' | 'documents'> {
   readonly moreMetrics: readonly StartOptions['moreMetrics'][];
   readonly log: Log;
   readonly clock: Clock;
@@ -186,14 +196,15 @@ export async function openAdmin({ log, clock, moreMetrics, ...view }: AdminParts
 
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
-  const { service, kept, log, metrics, events, console, reopenLog, close } = await startServing(config, options);
+  const serving = await startServing(config, options);
+  const { service, kept, log, metrics, events, console, documents, reopenLog, close } = serving;
   const { clock = Date.now } = options;
   const inForce: InForce = { config, since: clock(), problems: [] };
   let admin: Admin | undefined;
   try {
     const moreMetrics = [kept?.metrics.page, options.moreMetrics];
     const source = console && singleSource(console);
-    admin = source && (await openAdmin({ log, clock, moreMetrics, metrics: metrics.page, inForce, source }));
+    admin = source && (await openAdmin({ log, clock, moreMetrics, metrics: metrics.page, inForce, source, documents }));
   } catch (error) {
     await close(0);
     throw error;
@@ -227,7 +238,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 }
 
 /** Why a worker cannot serve, in one line. */
-class WorkerFault extends Error {
+class WorkerFault extends StartFault {
   override readonly name = 'WorkerFault';
 }
 
@@ -290,12 +301,20 @@ interface DecisionFile {
   close(): Promise<void>;
 }
 
-class DecisionFileFault extends Error {
+class DecisionFileFault extends StartFault {
   override readonly name = 'DecisionFileFault';
 }
 
+/** Closes a log, with what vouches for all of it. */
+export async function closeLines(lines: JsonLines, output: LinesOutput, link: LineLink | undefined): Promise<void> {
+  await lines.close();
+  if (link === undefined) return;
+  link.closeSection();
+  await new Promise<void>((done) => output.write('', done));
+}
+
 /** Errors whose message is for the operator. */
-const faults = [ConfigError, WorkerFault, DecisionFileFault, RevocationFileFault] as const;
+const faults = [ConfigError, StartFault] as const;
 
 /**
  * Appending lets several processes write to one file: the system adds each write to the end as a whole. A pipe without
@@ -305,7 +324,7 @@ const FLAGS = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | cons
 /** Decisions name people: by default only the user of the gateway may read them. */
 const MODE = 0o600;
 
-async function openDecisionFile(path: string, onLost: OnLost): Promise<DecisionFile> {
+async function openDecisionFile(path: string, onLost: OnLost, linked: OpenedLines | undefined): Promise<DecisionFile> {
   let file: FileHandle;
   try {
     file = await open(path, FLAGS, MODE);
@@ -313,7 +332,13 @@ async function openDecisionFile(path: string, onLost: OnLost): Promise<DecisionF
     throw new DecisionFileFault(`log.file: ${(error as Error).message}`);
   }
   const output = lineOutput(() => file.fd, onLost);
-  const lines = createJsonLines(output, () => onLost(1));
+  const link = linked?.of('file', () => toFile.write('', () => {}));
+  const toFile = linkedOutput(output, link);
+  const lines = createJsonLines(toFile, () => {
+    onLost(1);
+    link?.lose(1);
+    return link !== undefined;
+  });
 
   async function reopen(log: Log): Promise<void> {
     try {
@@ -331,7 +356,7 @@ async function openDecisionFile(path: string, onLost: OnLost): Promise<DecisionF
     lines,
     reopen: (log) => void reopen(log),
     async close() {
-      await lines.close();
+      await closeLines(lines, toFile, link);
       await file.close();
     },
   };

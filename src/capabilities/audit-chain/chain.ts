@@ -10,7 +10,7 @@ export interface Head {
 }
 
 /** The key that signs checkpoints. */
-export interface SigningKey {
+export interface CheckpointKey {
   readonly kid: string;
   /** Ed25519. */
   readonly key: KeyObject;
@@ -18,7 +18,7 @@ export interface SigningKey {
 
 /** The parts of a chain. */
 export interface ChainParts {
-  readonly key: SigningKey;
+  readonly key: CheckpointKey;
   /** The heads that it goes on from. */
   readonly follows: readonly Head[];
   /** Milliseconds since the epoch. */
@@ -59,7 +59,7 @@ export class Chain implements LineLink {
   /** The end of a line that was written in part. */
   #rest: Buffer = nothing;
   #lost = 0;
-  #isDue = true;
+  #isDue = false;
   /** Whether a line came after the last checkpoint. */
   #isOpen = false;
 
@@ -128,6 +128,7 @@ export class Chain implements LineLink {
     const end = last?.end ?? this.#rest.length;
     this.#rest = bytes < end ? this.#bytes.subarray(bytes, end) : nothing;
     const others = this.#batch.slice(written.length);
+    if (others.some(({ counts }) => counts === 0)) this.#isOpen = true;
     this.#lost += others.reduce((sum, { counts }) => sum + counts, 0);
     this.#batch = [];
     this.#bytes = nothing;

@@ -4,11 +4,11 @@ import { ConfigError, Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { messageOf } from '../../core/lib/wording.ts';
-import type { SigningKey } from './chain.ts';
+import type { CheckpointKey } from './chain.ts';
 
 /** The keys of a file: the first signs, and all are published. */
 export interface AuditKeys {
-  readonly signing: SigningKey;
+  readonly signing: CheckpointKey;
   /** A JWK Set (RFC 7517 §5) without private members. */
   readonly published: { readonly keys: readonly JsonWebKey[] };
 }
@@ -73,7 +73,12 @@ function isEd25519(value: unknown): value is Ed25519Key {
 
 /** Its own, or its thumbprint, RFC 8037 appendix A.3. */
 export function kidOf({ kid, x }: Ed25519Key): string {
-  return kid ?? createHash('sha256').update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x })).digest('base64url');
+  return (
+    kid ??
+    createHash('sha256')
+      .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
+      .digest('base64url')
+  );
 }
 
 function published(key: Ed25519Key): JsonWebKey {

@@ -18,11 +18,9 @@ export async function openChains({ log }: Config, clock: () => number): Promise<
   const { signing, published } = await openAuditKeys(settings.key);
   const follows = file === undefined ? [] : await headsIn(file);
   const timers: NodeJS.Timeout[] = [];
-  const chains: (readonly [chain: Chain, flush: () => void])[] = [];
   return {
     of(_output: OutputName, flush: () => void) {
       const chain = new Chain({ key: signing, follows, clock });
-      chains.push([chain, flush]);
       const close = (): void => {
         chain.closeSection();
         flush();
@@ -35,10 +33,6 @@ export async function openChains({ log }: Config, clock: () => number): Promise<
     documents: { '/audit-keys': published },
     close() {
       for (const timer of timers) clearInterval(timer);
-      for (const [chain, flush] of chains) {
-        chain.closeSection();
-        flush();
-      }
     },
   };
 }

@@ -57,7 +57,9 @@ const LINE_FEED = 0x0a;
  */
 export async function verifyLog(files: readonly string[], keys: string | undefined): Promise<ExitCode> {
   if (keys === undefined)
-    throw new UsageError('--verify needs --keys: a file or the URL of /audit-keys of the admin listener, kept elsewhere');
+    throw new UsageError(
+      '--verify needs --keys: a file or the URL of /audit-keys of the admin listener, kept elsewhere',
+    );
   const verifier = new Verifier(await readKeys(keys));
   for (const file of files) {
     try {
@@ -79,7 +81,7 @@ async function readKeys(from: string): Promise<Keys> {
   const found = keys.flatMap((jwk) => {
     if (!isObject(jwk) || jwk['kty'] !== 'OKP' || jwk['crv'] !== 'Ed25519') return [];
     const { kty, crv, x } = jwk as JsonWebKey;
-    return [[kidOf(jwk as JsonWebKey), createPublicKey({ key: { kty, crv, x } as JsonWebKey, format: 'jwk' })] as const];
+    return [[kidOf(jwk), createPublicKey({ key: { kty, crv, x } as JsonWebKey, format: 'jwk' })] as const];
   });
   if (found.length === 0) throw new Failure(`--keys: ${from} has no Ed25519 key as a JWK Set`);
   return new Map(found);
@@ -139,7 +141,8 @@ class Verifier {
   }
 
   #take(line: Buffer, place: Place, hasChain: boolean): boolean {
-    const [, id, seqText = '', prev = ''] = linkedLine.exec(line.toString('latin1', Math.max(0, line.length - 256))) ?? [];
+    const [, id, seqText = '', prev = ''] =
+      linkedLine.exec(line.toString('latin1', Math.max(0, line.length - 256))) ?? [];
     if (id === undefined) {
       if (hasChain) this.#fault(place, 'belongs to no chain, and stands after lines that do: it was added or changed');
       return hasChain;
@@ -177,7 +180,12 @@ class Verifier {
   #readOwn(
     chain: ReadChain,
     line: Buffer,
-    { id, seq, prev, place }: { readonly id: string; readonly seq: number; readonly prev: string; readonly place: Place },
+    {
+      id,
+      seq,
+      prev,
+      place,
+    }: { readonly id: string; readonly seq: number; readonly prev: string; readonly place: Place },
   ): void {
     const isFirst = seq === 0;
     if (!isFirst && !line.includes('"msg":"checkpoint"') && !line.includes('"msg":"lost"')) return;
@@ -248,9 +256,9 @@ class Verifier {
     const after = last - (checkpoint?.seq ?? -1);
     const vouched =
       checkpoint === undefined
-        ? 'no checkpoint: nobody vouches for it'
+        ? 'no checkpoint vouches for it'
         : `last checkpoint at line ${checkpoint.seq}, ${printable(checkpoint.time)}, by ${printable(checkpoint.kid)}`;
-    const open = checkpoint === undefined ? '' : `; nobody vouches for ${counted(after, 'line')} after it`;
+    const open = checkpoint === undefined ? '' : `; no checkpoint vouches for ${counted(after, 'line')} after it`;
     const losses = lost === 0 ? '' : `; ${counted(lost, 'line')} could not be written`;
     return [`chain ${id}: ${counted(lines, 'line')}${begin}; ${vouched}${open}${losses}`];
   }
@@ -261,7 +269,8 @@ class Verifier {
     if (chain === undefined) return;
     const last = chain.runs.map((run) => run.last).toSorted((one, other) => other.seq - one.seq)[0];
     if (last === undefined) return;
-    if (last.seq < seq) this.#fault(place, `lines ${last.seq + 1} to ${seq} of chain ${id} are missing, which it follows`);
+    if (last.seq < seq)
+      this.#fault(place, `lines ${last.seq + 1} to ${seq} of chain ${id} are missing, which it follows`);
     else if (last.seq === seq && last.hash !== wanted) this.#fault(last.place, 'was changed after a later chain began');
   }
 }

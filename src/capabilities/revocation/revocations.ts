@@ -9,6 +9,7 @@
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
  * | where revocations are kept                     | `keeper.ts`, and `RevocationPlace`    |
+ * | what they have an effect on                    | `effects.ts`, `told.ts`               |
  *
  * @module
  */
@@ -19,7 +20,6 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Events, RevocationObserver } from '../../core/model/events.ts';
 import {
-  type OperatorRevocations,
   type RevocationAnswer,
   type RevocationNews,
   type RevocationPage,
@@ -32,28 +32,15 @@ import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
-import type { Log } from '../../core/telemetry/log.ts';
 import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
-import type { RevocationAccess } from '../../core/model/revocation.ts';
+import type { AffectedParts, EndpointParts, KeptRevocations, RevocationParts } from '../capability.ts';
+import { RevocationEffects } from './effects.ts';
+import { RevocationEndpoints } from './endpoints.ts';
+import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
-
-interface Follower {
-  /** Called with what it has to learn. */
-  readonly onNews: (news: RevocationNews) => void;
-  /** Called when the readiness of the index, or how long it keeps, may have changed. */
-  readonly onReady: () => void;
-}
-
-/** The parts of a process that its revocation uses. */
-export interface RevocationParts {
-  readonly config: Config;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly openStore: OpenStore;
-}
 
 /** The revocations in a part of the list. */
 const PAGE = 5_000;
@@ -62,13 +49,14 @@ const START_MS = 2_000;
 const LEASE_MS = 15_000;
 
 /** The revocation of a gateway with `config.revocation`. */
-export class Revocations implements OperatorRevocations, RevocationAccess {
+export class Revocations implements KeptRevocations {
   readonly check: RevocationIndex;
-  readonly #log: Log;
+  readonly #log: RevocationParts['log'];
   readonly #clock: Clock;
   readonly metrics = createRevocationMetrics((events) => this.#measure(events));
   readonly #observer: RevocationObserver;
-  readonly #followers: Follower[] = [];
+  readonly #onNews: ((news: RevocationNews) => void)[] = [];
+  readonly #onReady: (() => void)[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
   readonly #replica = randomUUID();
@@ -93,7 +81,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#observer = observer;
     const settings = settingsOf(config);
     const onNews = (news: RevocationNews): void => {
-      for (const follower of this.#followers) follower.onNews(news);
+      for (const tell of this.#onNews) tell(news);
     };
     const onFull = (issuer: string): void =>
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
@@ -127,12 +115,25 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#tellReadiness();
   }
 
-  /** Calls `onNews` with everything that another process has to learn, from now on. */
-  follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
-    this.#followers.push({ onNews, onReady });
+  affect(parts: AffectedParts): void {
+    const effects = new RevocationEffects({ ...parts, check: this.check });
+    this.#onNews.push((news) => effects.take(news));
   }
 
-  readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+  endpoints(config: Config, parts: EndpointParts): RevocationEndpoints {
+    return new RevocationEndpoints(config, { ...parts, receive: this.#receive });
+  }
+
+  everything(): Iterable<RevocationMessage> {
+    return everything(this.check);
+  }
+
+  follow(tell: (message: RevocationMessage) => void): void {
+    this.#onNews.push((news) => tell({ kind: 'revoked', news }));
+    this.#onReady.push(() => tell(readiness(this.check)));
+  }
+
+  readonly #receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
     if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
@@ -226,7 +227,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   }
 
   #tellReadiness(): void {
-    for (const { onReady } of this.#followers) onReady();
+    for (const tell of this.#onReady) tell();
   }
 
   /** Begins and ends deliveries. One with unchanged settings goes on. */

@@ -37,6 +37,8 @@ export interface LogSettings {
   readonly details: RecordDetails;
   /** Whether lists with withheld entries are logged. */
   readonly lists: boolean;
+  /** Undefined: lines are not linked. */
+  readonly chain: { readonly key: string; readonly everyMs: number } | undefined;
   /** The absolute path of the file that decisions are appended to. */
   readonly file: string | undefined;
 }

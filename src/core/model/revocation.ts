@@ -151,9 +151,3 @@ export interface SourceState {
   /** When the last one arrived here, in milliseconds since the epoch. */
   readonly lastEventAt: number | undefined;
 }
-
-/** The kept revocations, and what keeps more. */
-export interface RevocationAccess {
-  readonly check: RevocationCheck;
-  readonly receive: RevocationReceiver;
-}

@@ -1,5 +1,10 @@
-import type { Writable } from 'node:stream';
 import { jsonEscapes } from '../lib/wording.ts';
+
+/** What lines are written to: a stream, or what passes them on to one. */
+export interface LinesOutput {
+  write(text: Buffer | string, done: () => void): boolean;
+  readonly writableLength: number;
+}
 
 /** A log of one JSON object a line, written after the request. */
 export interface JsonLines {
@@ -41,9 +46,9 @@ function harmless(text: string): Buffer {
  * Creates a log that collects the lines of one turn of the event loop, or those that come while the output is busy, and
  * writes them together.
  *
- * @param onDropped Called for each line that is dropped.
+ * @param onDropped Called for each line that is dropped. @returns whether it tells the readers of the log itself.
  */
-export function createJsonLines(output: Writable, onDropped: () => void = () => {}): JsonLines {
+export function createJsonLines(output: LinesOutput, onDropped: () => boolean | void = () => {}): JsonLines {
   let lines: string[] = [];
   let pending = 0;
   let scheduled = false;
@@ -83,7 +88,7 @@ export function createJsonLines(output: Writable, onDropped: () => void = () => 
   function writeText(json: string): void {
     if (pending > MAX_PENDING) {
       dropped += 1;
-      onDropped();
+      if (onDropped() === true) reported += 1;
       return;
     }
     if (!scheduled) setImmediate(flush);

@@ -8,6 +8,9 @@ import { grantLabel } from './metrics.ts';
 
 type Settings = Pick<LogSettings, 'level' | 'decisions'> & Partial<Pick<LogSettings, 'lists'>>;
 
+/** The events of the decision log. Of a failed request, `sallyport log` shows its decision too. */
+const ofDecisionFile: ReadonlySet<string> = new Set(['request failed', 'approval', 'revocation']);
+
 /** The most names of withheld entries in a line, and their longest length in UTF-16 code units. */
 const MAX_WITHHELD = 64;
 const MAX_NAME = 128;
@@ -24,7 +27,7 @@ export class Log implements Partial<Events> {
   readonly #lines: JsonLines;
   readonly #decisionFile: JsonLines | undefined;
 
-  /** @param decisionFile Gets decisions too, and of events only the failures of requests. */
+  /** @param decisionFile Gets decisions too, and of events those about approvals, revocations and failed requests. */
   constructor(settings: Settings, lines: JsonLines, decisionFile?: JsonLines) {
     this.#settings = settings;
     this.#lines = lines;
@@ -40,8 +43,7 @@ export class Log implements Partial<Events> {
     if (!this.#has(level)) return;
     const entry = { time: new Date().toISOString(), level, msg, ...fields };
     this.#lines.write(entry);
-    // The decision on such a call says that it was allowed: `sallyport log` shows both.
-    if (msg === 'request failed') this.#decisionFile?.write(entry);
+    if (ofDecisionFile.has(msg)) this.#decisionFile?.write(entry);
   }
 
   decided(outcome: Outcome): void {

@@ -20,6 +20,8 @@ export interface AdminView {
   /** How many processes serve; undefined without workers. */
   workers?(): number;
   readonly source: ConsoleSource;
+  /** JSON documents for operators, by their paths. */
+  readonly documents: Readonly<Record<string, unknown>>;
 }
 
 /** The second listener: for the operator's network, not for clients. */
@@ -115,7 +117,12 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
   function operatorPage(path: string): ConsoleRequest | undefined {
     return views.some((each) => each.path === path)
       ? (request, response) => page('index.html', request, response)
-      : requests.gets.get(path);
+      : (requests.gets.get(path) ?? documentAt(path));
+  }
+
+  function documentAt(path: string): ConsoleRequest | undefined {
+    const { documents } = view;
+    return Object.hasOwn(documents, path) ? (_, response) => json(response, documents[path]) : undefined;
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -41,6 +41,5 @@ function needsOfCapabilities(config: Config): readonly string[] {
     // Until these are capabilities of the list.
     ...[...policies].filter(({ hasApprovals }) => hasApprovals).map(({ name }) => `the policy ${name} has approvals`),
     ...config.routes.filter(({ dpop }) => dpop !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
-    ...(config.revocation === undefined ? [] : ['it has revocation']),
   ];
 }

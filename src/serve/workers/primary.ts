@@ -18,8 +18,9 @@ import { createJsonLines } from '../../core/telemetry/json-lines.ts';
 import { Log } from '../../core/telemetry/log.ts';
 import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
-import { copyLines, standardOutput } from '../standard-output.ts';
-import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
+import { copyLines, linkedOutput, standardOutput } from '../standard-output.ts';
+import { openLines } from '../../capabilities/all.ts';
+import { closeLines, listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../capabilities/console/messages.ts';
 
@@ -37,7 +38,10 @@ export async function startWorkers(
   moreMetrics?: StartOptions['moreMetrics'],
 ): Promise<Running> {
   const output = standardOutput();
-  const lines = createJsonLines(output);
+  const linked = await openLines(loaded.config, Date.now);
+  const link = linked?.of('stdout', () => ownOutput.write('', () => {}));
+  const ownOutput = linkedOutput(output, link);
+  const lines = createJsonLines(ownOutput);
   const log = new Log(loaded.config.log, lines);
   const metrics = createWorkerMetrics();
   const fixed = fixedIn(loaded.config);
@@ -141,7 +145,13 @@ export async function startWorkers(
     [url] = await Promise.all(Array.from({ length: count }, fork));
     cluster.on('exit', replaceEnded);
     const view = { metrics: metrics.page, inForce, workers: () => workers().length, source };
-    admin = await openAdmin({ log, clock: Date.now, moreMetrics: [moreMetrics], ...view });
+    admin = await openAdmin({
+      log,
+      clock: Date.now,
+      moreMetrics: [moreMetrics],
+      documents: linked?.documents ?? {},
+      ...view,
+    });
   } catch (error) {
     await stop(0);
     throw error;
@@ -174,7 +184,8 @@ export async function startWorkers(
     async close(graceMs) {
       await stop(graceMs);
       await admin?.close();
-      await lines.close();
+      linked?.close();
+      await closeLines(lines, ownOutput, link);
     },
   };
 }

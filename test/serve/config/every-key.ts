@@ -83,6 +83,7 @@ export const everyKey: unknown = {
       document_addresses: ['127.0.0.0/8'],
       registration: {
         redirect_uris: ['http://127.0.0.1:*/**'],
+        device: true,
         initial_access_token: 's3cr3t',
         lifetime: '30d',
       },
@@ -190,6 +191,7 @@ export const everyKey: unknown = {
     claims: ['email'],
     arguments: { show: ['/amount'], digest: true },
     lists: false,
+    chain: { key: 'audit.jwk', every: '30s' },
   },
   telemetry: {
     otlp: 'https://collector:4318/otlp',
