@@ -13,11 +13,11 @@ import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
 import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
-import type { Ledger } from '../core/model/ledger.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Endpoint, Route, Statement } from '../core/model/route.ts';
 import type { SharedAnswers } from '../core/model/shared.ts';
+import type { OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 import type { CommandKit, Commands } from './command.ts';
 
@@ -36,10 +36,10 @@ export type ReadRoute = Omit<Route, 'slots'>;
 
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
+  /** The store of the newest configuration; undefined: none is configured. */
+  readonly store: () => SharedStore | undefined;
   readonly clock: Clock;
   readonly events: Pick<Events, 'returned' | 'tokenLookup'>;
-  /** What rules over time count in. */
-  readonly ledger: Ledger;
   readonly log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -149,12 +149,17 @@ export interface Capability {
    */
   readonly needsShared?: (config: Config) => readonly string[];
   /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
-  readonly openProcess: (parts: ProcessParts) => InProcess;
+  readonly openProcess?: (parts: ProcessParts) => InProcess;
+  /** The store that processes and replicas share. One capability has it. */
+  readonly store?: {
+    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly open: OpenStore;
+  };
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
   /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */
   readonly commands?: { readonly after: string; readonly of: (kit: CommandKit) => Commands };
   /** What `doctor` finds. Loaded when it runs. */
-  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
+  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl' | 'shared'>) => Promise<readonly Finding[]>;
 }

@@ -6,8 +6,10 @@ import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
+import { openStore } from '../capabilities/all.ts';
 import { followStore } from '../capabilities/revocation/opened.ts';
 import { listenFault } from '../serve/start.ts';
+import type { LogStore } from '../core/model/store.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
 import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';
@@ -45,7 +47,8 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   let metrics: Listening | undefined;
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
-    const revocations = await followStore(config, (...event) => log.event(...event));
+    const logStore: LogStore = (...event) => log.event(...event);
+    const revocations = await followStore(config, { log: logStore, openStore });
     if (config.revocation !== undefined && revocations === undefined)
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
@@ -53,7 +56,8 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
-      log: (...event) => log.event(...event),
+      log: logStore,
+      openStore,
       onBug: (error) => log.event('error', 'a bug', { stack: stackOf(error) }),
     });
     const { issuer } = config.frontDoor ?? {};

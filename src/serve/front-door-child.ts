@@ -5,6 +5,7 @@ import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { RevocationIndex } from '../capabilities/revocation/revocation-index.ts';
+import { openStore } from '../capabilities/all.ts';
 import { followStore, learn } from '../capabilities/revocation/opened.ts';
 import { listenFault, obeyParent } from './start.ts';
 import { stackOf } from '../core/lib/wording.ts';
@@ -40,12 +41,13 @@ async function begin(file: string, snapshot: Snapshot, told: RevocationIndex): P
   try {
     const config = await loadSnapshot(file, snapshot);
     const log = (...event: LogEvent): void => tell({ kind: 'event', event });
-    const revocations = config.revocation && ((await followStore(config, log)) ?? told);
+    const revocations = config.revocation && ((await followStore(config, { log, openStore })) ?? told);
     const running = await startFrontDoor(config, {
       revocations,
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
       log,
+      openStore,
       onBug: (error) => tell({ kind: 'bug', stack: stackOf(error) }),
     });
     tell({ kind: 'listening', url: running.url });

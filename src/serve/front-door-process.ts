@@ -7,7 +7,7 @@ import { everything, readiness, type RevocationMessage } from '../capabilities/r
 import type { Revocations } from '../capabilities/revocation/revocations.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
 import type { Snapshot } from '../core/config/files.ts';
-import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import type { LogStore } from '../core/model/store.ts';
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */

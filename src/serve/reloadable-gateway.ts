@@ -7,13 +7,12 @@ import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
-import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
+import { ApprovalEvents, createApprovals, createBook } from '../capabilities/approvals/opened.ts';
 import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { RevocationAccess } from '../core/model/revocation.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
-import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
@@ -30,7 +29,8 @@ import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
 import { among } from '../capabilities/revocation/revocation-index.ts';
-import { createShared } from '../capabilities/shared-store/store.ts';
+import { revocationsFor } from '../tokens/revoked-tokens.ts';
+import { createShared } from './shared.ts';
 import { traceClient } from '../capabilities/traces/traced-client.ts';
 import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
 import { RevocationEffects } from '../capabilities/revocation/opened.ts';
@@ -78,16 +78,16 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const { log, events, clock, tracer } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    ledger: createProcessLedger(),
-    revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
+    subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
   });
+  const book = createBook(shared.store, clock);
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
     clock,
     events,
     log: (...event) => log.event(...event),
     answers: shared.answers,
-    ledger: shared.ledger,
+    store: shared.store,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -132,17 +132,17 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function use(next: Config): void {
     const before = clients;
-    const store = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
-    const configScope = configScopeOf(next, store.limiters);
+    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
       gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
     } catch (error) {
-      store.drop();
+      prepared.drop();
       closeUnlessIn(before, configScope.clients);
       throw error;
     }
-    store.use();
+    prepared.use();
     approvalEvents.use(next.approvals, configScope.approvals);
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
@@ -161,7 +161,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
+      approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),

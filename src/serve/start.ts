@@ -23,6 +23,7 @@ import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
+import { openStore } from '../capabilities/all.ts';
 import { openRevocation } from '../capabilities/revocation/opened.ts';
 import type { Revocations } from '../capabilities/revocation/revocations.ts';
 import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
@@ -109,7 +110,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   let kept: Revocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
-    if (config.revocation !== undefined) kept = await openRevocation(config, log, clock);
+    if (config.revocation !== undefined) kept = await openRevocation({ config, log, clock, openStore });
     const surroundings = { log, events, meters, clock, key, tracer, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {

@@ -43,7 +43,6 @@ test('a start loads what every gateway needs, and no more of it', () => {
   expect(packages.toSorted()).toEqual([
     'ajv/dist/runtime/equal.js',
     'ajv/dist/runtime/ucs2length.js',
-    'canonicalize',
     'jose/decode/protected_header',
     'jose/errors',
     'jose/jwks/local',
@@ -69,6 +68,7 @@ const features = {
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
+  'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
 };
@@ -127,6 +127,9 @@ ${more}
 approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }
 revocation: { keep: 1d }
+shared: redis://127.0.0.1:1
+session_key: k3y-of-at-least-thirty-two-characters
+on_store_failure: open
 `;
       const loaded = await loads(on + route(', decision_point: acme') + api, '{ approval: { by: {}, self: true } }');
       for (const pattern of Object.values(features))

@@ -4,14 +4,11 @@
  * @module
  */
 
-import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Revocation, RevocationCheck, RevocationNews, RevokedTokens } from '../../core/model/revocation.ts';
-import { connectStore, type LogStore, unobserved } from '../shared-store/connection.ts';
+import type { LogStore, OpenStore } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
-import { createSealing } from '../shared-store/sealing.ts';
-import type { Log } from '../../core/telemetry/log.ts';
-import type { Revocations } from './revocations.ts';
+import type { RevocationParts, Revocations } from './revocations.ts';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { OpenStream } from '../../core/gateway/forward/open-streams.ts';
 
@@ -22,9 +19,9 @@ const MAX_IN_MESSAGE = 1_000;
  *
  * @throws {RevocationFileFault} if `revocation.file` cannot be used.
  */
-export async function openRevocation(config: Config, log: Log, clock: Clock): Promise<Revocations> {
+export async function openRevocation(parts: RevocationParts): Promise<Revocations> {
   const { Revocations: Opened } = await import('./revocations.ts');
-  return Opened.open(config, log, clock);
+  return Opened.open(parts);
 }
 
 /** A message about revocations to another process of the gateway. */
@@ -61,16 +58,20 @@ export function readiness(check: RevocationIndex): RevocationMessage {
 }
 
 /** The kept revocations of a front door, which reads them from the store; undefined: there is none. */
-export async function followStore(config: Config, log: LogStore): Promise<RevocationIndex | undefined> {
+export async function followStore(
+  config: Config,
+  { log, openStore }: { readonly log: LogStore; readonly openStore: OpenStore },
+): Promise<RevocationIndex | undefined> {
   const { revocation, shared, sessionKey } = config;
   if (revocation === undefined || shared === undefined || sessionKey === undefined) return undefined;
   const { RevocationStore } = await import('./revocation-store.ts');
   const index = new RevocationIndex();
   index.keepFor(revocation.keepMs);
   index.setReady(false);
+  const { connection, sealing } = openStore(shared, { sessionKey, clock: Date.now, log });
   const store = new RevocationStore({
-    connection: connectStore(shared.url, unobserved, log),
-    sealing: createSealing(sessionKey),
+    connection,
+    sealing,
     clock: Date.now,
     keepMs: () => index.keepMs,
     onNews: (revocations) => index.add(revocations),

@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { LockedError, lockFile } from '../../core/lib/file-lock.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import { memoryPlace, type Revocation, type RevocationPlace } from '../../core/model/revocation.ts';
+import { type Revocation } from '../../core/model/revocation.ts';
+import { memoryPlace, type RevocationPlace } from './place.ts';
 import { isRevocation } from './revocation-index.ts';
 
 /** An event: the revocations that it made, and the id by which its repetition is known. */

@@ -19,8 +19,6 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Events, RevocationObserver } from '../../core/model/events.ts';
 import {
-  MAX_REVOCATIONS,
-  roomOf,
   type OperatorRevocations,
   type RevocationAnswer,
   type RevocationNews,
@@ -30,10 +28,10 @@ import {
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
-import { connectStore, LONG_COMMAND_MS, type StoreConnection, unobserved } from '../shared-store/connection.ts';
+import { MAX_REVOCATIONS, roomOf } from './place.ts';
+import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
-import { createSealing } from '../shared-store/sealing.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
 import type { RevocationAccess } from '../../core/model/revocation.ts';
@@ -47,6 +45,14 @@ interface Follower {
   readonly onNews: (news: RevocationNews) => void;
   /** Called when the readiness of the index, or how long it keeps, may have changed. */
   readonly onReady: () => void;
+}
+
+/** The parts of a process that its revocation uses. */
+export interface RevocationParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly openStore: OpenStore;
 }
 
 /** The revocations in a part of the list. */
@@ -67,12 +73,14 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   readonly #receiver: Receiver;
   readonly #replica = randomUUID();
   readonly #randomKey = randomBytes(32).toString('hex');
+  readonly #openStore: OpenStore;
   #config: Config;
   #connection: StoreConnection | undefined;
   #deliveries = new Map<string, Delivery>();
 
-  private constructor(config: Config, log: Log, clock: Clock) {
+  private constructor({ config, log, clock, openStore }: RevocationParts) {
     this.#config = config;
+    this.#openStore = openStore;
     this.#log = log;
     this.#clock = clock;
     this.check = new RevocationIndex(clock);
@@ -101,10 +109,10 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
    *
    * @throws {RevocationFileFault} if the file cannot be used.
    */
-  static async open(config: Config, log: Log, clock: Clock): Promise<Revocations> {
-    const opened = new Revocations(config, log, clock);
+  static async open(parts: RevocationParts): Promise<Revocations> {
+    const opened = new Revocations(parts);
     await opened.#openPlace();
-    opened.#follow(settingsOf(config));
+    opened.#follow(settingsOf(parts.config));
     return opened;
   }
 
@@ -172,13 +180,14 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     const { shared, sessionKey = '' } = this.#config;
     const { file } = settingsOf(this.#config);
     if (shared !== undefined) {
-      const log: Parameters<typeof connectStore>[2] = (level, msg, fields) =>
-        this.#log.event(level, `${msg} (revocations)`, fields);
-      this.#connection = connectStore(shared.url, unobserved, log, undefined, LONG_COMMAND_MS);
+      const log: LogStore = (level, msg, fields) => this.#log.event(level, `${msg} (revocations)`, fields);
+      const parts = { sessionKey, clock: this.#clock, log, commandMs: LONG_COMMAND_MS };
+      const { connection, sealing } = this.#openStore(shared, parts);
+      this.#connection = connection;
       const complete = Promise.withResolvers<void>();
       const store = new RevocationStore({
-        connection: this.#connection,
-        sealing: createSealing(sessionKey),
+        connection,
+        sealing,
         clock: this.#clock,
         keepMs: () => this.#keeper.keepMs,
         // Above the rooms of all issuers, which replicas can overrun by what they have not read yet.

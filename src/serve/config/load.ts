@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Config, LogSettings, PolicyFolder, SharedStore } from '../../core/model/config.ts';
+import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
@@ -14,7 +14,6 @@ import {
   origin,
   pageUrl,
   recordedClaim,
-  storeUrl,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
@@ -31,7 +30,7 @@ import { readRootResource, readRoutes, type Referents, unreachableRequests } fro
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -249,7 +248,7 @@ function readRoot(
     console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
-    shared: readShared(root),
+    shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
     revocation: readRevocation(root.get('revocation'), {
@@ -296,19 +295,6 @@ function hostOf(publicUrl: string): string {
 
 function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
   return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
-}
-
-function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
-  const shared = root.get('shared');
-  const onFailure = root.get('on_store_failure');
-  const url = shared.read(storeUrl);
-  const found = onFailure.choice();
-  if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
-  // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
-  if (shared.present && !root.get('session_key').present) {
-    shared.addProblem('needs session_key: set the same one on all replicas', 'key');
-  }
-  return url === undefined ? undefined : { url, onFailure: found };
 }
 
 /** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */
