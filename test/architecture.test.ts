@@ -22,14 +22,11 @@ const bounds = { serve: 34_420, pipeline: 3_040, core: 20_300 };
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'capabilities/approvals → capabilities/console': 2,
-  'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/traces → serve': 1,
   'commands → capabilities/revocation': 1,
   'core/gateway → mcp': 15,
-  'serve → capabilities/approvals': 3,
-  'serve → capabilities/console': 11,
+  'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/possession': 2,
   'serve → capabilities/revocation': 9,

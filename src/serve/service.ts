@@ -25,7 +25,7 @@ import { stackOf } from '../core/lib/wording.ts';
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<
   ReloadableGateway,
-  'servers' | 'sharedStore' | 'capabilities' | 'approvals' | 'endTokens' | 'revoked'
+  'servers' | 'sharedStore' | 'capabilities' | 'endTokens' | 'revoked'
 > {
   readonly url: string;
   /** The listener for questions of proxies; undefined without `forward_auth`. */
@@ -125,12 +125,11 @@ export async function startService(
   }
 
   const [clients, proxies] = listeners as [Listener, Listener?];
-  const { servers, sharedStore, capabilities, approvals, endTokens, revoked } = newest;
+  const { servers, sharedStore, capabilities, endTokens, revoked } = newest;
   return {
     servers,
     sharedStore,
     capabilities,
-    approvals,
     endTokens,
     revoked,
     url: clients.url,
