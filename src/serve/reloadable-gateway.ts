@@ -158,11 +158,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      capabilities: capabilities.open({
-        config: next,
-        clients: served,
-        secret,
-      }),
+      capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
       nonces: new Nonces(secret, clock),
     };

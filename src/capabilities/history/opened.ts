@@ -21,8 +21,8 @@ export function openHistory({ store, events }: ProcessParts): InProcess {
     async function loaded(): Promise<Counting> {
       const { ledger, ...code } = await load();
       counting ??= {
-        count: code.createCount(route, { ledger, onReturned: events.returned }),
-        judge: code.createJudge(route, ledger),
+        count: counts(route, { ledger, onReturned: events.returned }),
+        judge: judges(route, ledger),
       };
       return counting;
     }
