@@ -35,6 +35,8 @@ export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly decisions: 'all' | 'denials';
   readonly details: RecordDetails;
+  /** Whether lists with withheld entries are logged. */
+  readonly lists: boolean;
   /** The absolute path of the file that decisions are appended to. */
   readonly file: string | undefined;
 }

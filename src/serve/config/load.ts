@@ -4,6 +4,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
+import type { RecordedArguments } from '../../core/model/logged-members.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
 import {
   anyText,
@@ -13,6 +14,7 @@ import {
   allowedOrigin,
   origin,
   pageUrl,
+  recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
@@ -284,9 +286,21 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
       paths: log.get('paths').isTrue(),
       addresses: log.get('addresses').isTrue(),
       claims: log.get('claims').list(recordedClaim),
+      arguments: readArguments(log.get('arguments')),
     },
+    lists: log.get('lists').isTrue(),
     file: file === undefined ? undefined : resolve(base, file),
   };
+}
+
+/** `digest`, a list of pointers, or both under names. */
+function readArguments(field: Field): RecordedArguments | undefined {
+  if (!field.present) return undefined;
+  const both = field as Field<{ readonly show?: readonly string[]; readonly digest?: boolean }>;
+  if (both.entries().length > 0)
+    return { show: both.get('show').list(recordedArgument), digest: both.get('digest').isTrue() };
+  const show = (field as Field<readonly string[]>).list(recordedArgument);
+  return { show, digest: show.length === 0 };
 }
 
 function hostOf(publicUrl: string): string {

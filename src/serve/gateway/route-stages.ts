@@ -164,6 +164,7 @@ export function createWiring(
       toolHeaders,
       answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
+      onWithheld: config.log.lists ? events.listed : undefined,
       states: onRoute.flatMap(({ states }) => states ?? []),
       bindings,
       onUnauthorized: credential.onUnauthorized,
