@@ -19,7 +19,7 @@ export function openHistory({ store, events }: ProcessParts): InProcess {
   function gateOf(route: Route): Gate {
     let counting: Counting | undefined;
     async function loaded(): Promise<Counting> {
-      const { ledger, ...code } = await load();
+      const { createCount: counts, createJudge: judges, ledger } = await load();
       counting ??= {
         count: counts(route, { ledger, onReturned: events.returned }),
         judge: judges(route, ledger),
