@@ -6,6 +6,7 @@ import type { Capability } from './capability.ts';
 import { approvals } from './approvals/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
+import { revocation } from './revocation/manifest.ts';
 import { history } from './history/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
 import { lock } from './lock/manifest.ts';
@@ -20,6 +21,7 @@ export const capabilities: readonly Capability[] = [
   decisionPoints,
   exchange,
   signedIdentities,
+  revocation,
 ];
 
 /** The metrics of all capabilities. */
@@ -44,3 +46,6 @@ export const openStore: OpenStore = (...about) => {
   if (store === undefined) throw new TypeError('no capability provides a store');
   return store.open(...about);
 };
+
+/** What ends rights before tokens expire; undefined: nothing does. */
+export const [revocations] = capabilities.flatMap(({ revocation: provided }) => provided ?? []);

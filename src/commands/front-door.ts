@@ -6,8 +6,7 @@ import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
-import { openStore } from '../capabilities/all.ts';
-import { followStore } from '../capabilities/revocation/opened.ts';
+import { openStore, revocations } from '../capabilities/all.ts';
 import { listenFault } from '../serve/start.ts';
 import type { LogStore } from '../core/model/store.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
@@ -48,11 +47,12 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
     const logStore: LogStore = (...event) => log.event(...event);
-    const revocations = await followStore(config, { log: logStore, openStore });
-    if (config.revocation !== undefined && revocations === undefined)
+    const hasTold = config.revocation !== undefined && config.shared !== undefined;
+    const told = hasTold ? await revocations?.follow(config, { log: logStore, openStore }) : undefined;
+    if (config.revocation !== undefined && told === undefined)
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
-      revocations,
+      revocations: told?.check,
       observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
@@ -75,7 +75,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       try {
         const next = await load(file);
         if (missingIn(next) === undefined) running.reload(next.config);
-        if (next.config.revocation !== undefined) revocations?.keepFor(next.config.revocation.keepMs);
+        told?.use(next.config);
         log.configure(next.config.log);
         log.event('info', 'configuration reloaded', { config: next.config.hash });
       } catch (error) {

@@ -8,7 +8,7 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { RevocationAccess } from '../core/model/revocation.ts';
+import type { KeptRevocations } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
@@ -25,16 +25,13 @@ import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
-import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
-import { among } from '../capabilities/revocation/revocation-index.ts';
 import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
 import { traceClient } from '../capabilities/traces/traced-client.ts';
 import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
-import { RevocationEffects } from '../capabilities/revocation/opened.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
@@ -47,7 +44,7 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   /** Tells the other processes news of a capability; undefined: there are none. */
   readonly share?: ((capability: string, news: unknown) => void) | undefined;
   /** Undefined: the process started without `revocation`. */
-  readonly revocation?: RevocationAccess | undefined;
+  readonly revocation?: KeptRevocations | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -62,8 +59,6 @@ export interface ReloadableGateway {
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
-  /** Ends the streams of tokens that were revoked, and drops caches. The index has the revocations already. */
-  readonly revoked: (news: RevocationNews) => void;
   /** Ends all open streams and WebSockets. */
   readonly endStreams: () => void;
   close(): Promise<void>;
@@ -111,18 +106,14 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     newest: () => gateway,
   };
-  const revocationEffects =
-    surroundings.revocation &&
-    new RevocationEffects({
-      check: surroundings.revocation.check,
-      open: () => open.all(),
-      end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
-      drop(tokens) {
-        const isMeant = among(tokens);
-        processScope.authenticators.drop(isMeant);
-        capabilities.drop(isMeant);
-      },
-    });
+  surroundings.revocation?.affect({
+    open: () => open.all(),
+    end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
+    drop(isMeant) {
+      processScope.authenticators.drop(isMeant);
+      capabilities.drop(isMeant);
+    },
+  });
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
@@ -213,7 +204,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
     endTokens,
-    revoked: (news) => revocationEffects?.take(news),
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },

@@ -67,7 +67,7 @@ const features = {
   'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
   revocation:
-    /^src\/capabilities\/revocation\/(?:delivery|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
+    /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,

@@ -9,6 +9,7 @@
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
  * | where revocations are kept                     | `keeper.ts`, and `RevocationPlace`    |
+ * | what they have an effect on                    | `effects.ts`, `told.ts`               |
  *
  * @module
  */
@@ -17,44 +18,30 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { Events, RevocationObserver } from '../../core/model/events.ts';
+import type { RevocationObserver } from './observer.ts';
+import { revocationMetrics } from './metrics.ts';
 import {
-  type OperatorRevocations,
-  type RevocationAnswer,
-  type RevocationNews,
   type RevocationPage,
-  type RevocationQuestion,
   type RevocationSettings,
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
+import type { RevocationAnswer, RevocationNews, RevocationQuestion } from './revoked.ts';
 import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
-import type { Log } from '../../core/telemetry/log.ts';
-import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
-import type { RevocationAccess } from '../../core/model/revocation.ts';
+import { createOwnMetrics, type Meters } from '../../core/telemetry/metrics.ts';
+import type { AffectedParts, EndpointParts, KeptRevocations, RevocationParts } from '../capability.ts';
+import { RevocationEffects } from './effects.ts';
+import { RevocationEndpoints } from './endpoints.ts';
+import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
 
-interface Follower {
-  /** Called with what it has to learn. */
-  readonly onNews: (news: RevocationNews) => void;
-  /** Called when the readiness of the index, or how long it keeps, may have changed. */
-  readonly onReady: () => void;
-}
-
-/** The parts of a process that its revocation uses. */
-export interface RevocationParts {
-  readonly config: Config;
-  readonly log: Log;
-  readonly clock: Clock;
-  readonly openStore: OpenStore;
-}
-
+const ROOM_USED = 'sallyport_revocation_room_used';
 /** The revocations in a part of the list. */
 const PAGE = 5_000;
 const START_MS = 2_000;
@@ -62,13 +49,14 @@ const START_MS = 2_000;
 const LEASE_MS = 15_000;
 
 /** The revocation of a gateway with `config.revocation`. */
-export class Revocations implements OperatorRevocations, RevocationAccess {
+export class Revocations implements KeptRevocations {
   readonly check: RevocationIndex;
-  readonly #log: Log;
+  readonly #log: RevocationParts['log'];
   readonly #clock: Clock;
-  readonly metrics = createRevocationMetrics((events) => this.#measure(events));
+  readonly metrics = createOwnMetrics(revocationMetrics, (meters) => this.#measure(meters));
   readonly #observer: RevocationObserver;
-  readonly #followers: Follower[] = [];
+  readonly #onNews: ((news: RevocationNews) => void)[] = [];
+  readonly #onReady: (() => void)[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
   readonly #replica = randomUUID();
@@ -84,16 +72,17 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#log = log;
     this.#clock = clock;
     this.check = new RevocationIndex(clock);
-    const { events } = this.metrics;
+    const { meters } = this.metrics;
     const observer: RevocationObserver = {
-      counted: events.revocation,
-      sourceUp: events.revocationSourceUp,
+      counted: (...labels) => meters.add('sallyport_revocations_total', 1, ...labels),
+      sourceUp: (source, up) =>
+        meters.set('sallyport_revocation_source_up', up === undefined ? undefined : Number(up), source),
       event: (...event) => log.event(...event),
     };
     this.#observer = observer;
     const settings = settingsOf(config);
     const onNews = (news: RevocationNews): void => {
-      for (const follower of this.#followers) follower.onNews(news);
+      for (const tell of this.#onNews) tell(news);
     };
     const onFull = (issuer: string): void =>
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
@@ -119,7 +108,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
     if (config.revocation === undefined) return;
-    for (const issuer of issuersOf(this.#config)) this.metrics.events.revocationRoomUsed(issuer, undefined);
+    for (const issuer of issuersOf(this.#config)) this.metrics.meters.set(ROOM_USED, undefined, issuer);
     this.#config = config;
     this.#keeper.keepMs = config.revocation.keepMs;
     this.#keeper.room = roomOf(config.revocation);
@@ -127,12 +116,25 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#tellReadiness();
   }
 
-  /** Calls `onNews` with everything that another process has to learn, from now on. */
-  follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
-    this.#followers.push({ onNews, onReady });
+  affect(parts: AffectedParts): void {
+    const effects = new RevocationEffects({ ...parts, check: this.check });
+    this.#onNews.push((news) => effects.take(news));
   }
 
-  readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+  endpoints(config: Config, parts: EndpointParts): RevocationEndpoints {
+    return new RevocationEndpoints(config, { ...parts, receive: this.#receive });
+  }
+
+  everything(): Iterable<RevocationMessage> {
+    return everything(this.check);
+  }
+
+  follow(tell: (message: RevocationMessage) => void): void {
+    this.#onNews.push((news) => tell({ kind: 'revoked', news }));
+    this.#onReady.push(() => tell(readiness(this.check)));
+  }
+
+  readonly #receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
     if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
@@ -219,14 +221,14 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#tellReadiness();
   }
 
-  #measure(events: Pick<Events, 'revocationsKept' | 'revocationRoomUsed'>): void {
-    events.revocationsKept(this.check.size);
+  #measure(meters: Meters): void {
+    meters.set('sallyport_revocations_kept', this.check.size);
     for (const issuer of issuersOf(this.#config))
-      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
+      meters.set(ROOM_USED, this.check.used(issuer, this.#keeper.room), issuer);
   }
 
   #tellReadiness(): void {
-    for (const { onReady } of this.#followers) onReady();
+    for (const tell of this.#onReady) tell();
   }
 
   /** Begins and ends deliveries. One with unchanged settings goes on. */

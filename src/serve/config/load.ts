@@ -27,12 +27,11 @@ import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
-import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore, revocations } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -253,7 +252,7 @@ function readRoot(
     shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
-    revocation: readRevocation(root.get('revocation'), {
+    revocation: revocations?.read(root.get('revocation'), {
       publicUrl,
       servers,
       frontDoor,

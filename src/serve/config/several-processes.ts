@@ -39,6 +39,5 @@ function needsOfCapabilities(config: Config): readonly string[] {
     ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
     // Until these are capabilities of the list.
     ...config.routes.filter(({ dpop }) => dpop !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
-    ...(config.revocation === undefined ? [] : ['it has revocation']),
   ];
 }

@@ -42,7 +42,7 @@ import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Failures, RateLimiters, ReplayMemory } from '../../core/model/shared.ts';
-import type { RevocationAccess } from '../../core/model/revocation.ts';
+import type { KeptRevocations } from '../../capabilities/capability.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 
 /** An endpoint of one configuration, and its stages. */
@@ -259,7 +259,7 @@ export interface ProcessScope {
   readonly connections: ConnectionPools;
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
-  readonly revocation: RevocationAccess | undefined;
+  readonly revocation: KeptRevocations | undefined;
   /** Proofs of possession that were used. */
   readonly replays: ReplayMemory;
   readonly streams: OpenStreams;
