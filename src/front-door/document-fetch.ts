@@ -1,13 +1,13 @@
 import { lookup as lookupHost } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { request as requestPlain } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { createQuota } from '../core/lib/fair-share.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
+import { http } from '../core/lib/http/node-http.ts';
 import { createIsWithin, plainAddress } from '../core/lib/ip-address.ts';
 import { messageOf } from '../core/lib/wording.ts';
 
@@ -97,7 +97,7 @@ export function createDocumentFetch({ allowed, trusted, clock, ca }: DocumentFet
 
 /** @param address The only one to connect to; undefined: whatever the name leads to. */
 async function read(url: URL, address: string | undefined, ca: string | undefined): Promise<FetchOutcome> {
-  const request = (url.protocol === 'http:' ? requestPlain : requestTls)(url, {
+  const request = (url.protocol === 'http:' ? http.request : requestTls)(url, {
     ...(address !== undefined && { lookup: lookupAt(address) }),
     agent: false,
     headers: { accept: 'application/json' },

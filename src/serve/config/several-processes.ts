@@ -35,11 +35,9 @@ export function requireShared(
 }
 
 function needsOfCapabilities(config: Config): readonly string[] {
-  const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
   return [
     ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
     // Until these are capabilities of the list.
-    ...[...policies].filter(({ hasApprovals }) => hasApprovals).map(({ name }) => `the policy ${name} has approvals`),
     ...config.routes.filter(({ dpop }) => dpop !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
   ];
 }
