@@ -134,7 +134,7 @@ describe('src/', () => {
   test('gathers foreign bytes by a Gatherer alone', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
-      /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
+      /^src\/(?:commands\/(?:explain|operator|revoke)|capabilities\/terminal)\.ts: /,
       // Read to a limit before.
       /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
