@@ -44,11 +44,9 @@ const remaining = {
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/history': 2,
-  'serve → capabilities/possession': 2,
   'serve → capabilities/revocation': 9,
   'serve → capabilities/shared-store': 2,
   'serve → capabilities/traces': 3,
-  'tokens → capabilities/possession': 1,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

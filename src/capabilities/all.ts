@@ -5,10 +5,11 @@ import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { lock } from './lock/manifest.ts';
+import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [lock, decisionPoints, exchange, signedIdentities];
+export const capabilities: readonly Capability[] = [lock, decisionPoints, exchange, signedIdentities, possession];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));

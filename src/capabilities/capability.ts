@@ -15,8 +15,8 @@ import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Route, Statement } from '../core/model/route.ts';
-import type { SharedAnswers } from '../core/model/shared.ts';
+import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
+import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
@@ -43,6 +43,8 @@ export interface ProcessParts {
   ) => void;
   /** Answers of authorization servers that replicas share; undefined: they share none. */
   readonly answers: SharedAnswers | undefined;
+  /** What may be used only once, with all replicas. */
+  readonly replays: ReplayMemory;
   /** Moves the metrics of its manifest. */
   readonly meters: Meters;
   /** Tells the other processes of this gateway, by a message that JSON can carry; each gets it by `adopt`. */
@@ -137,6 +139,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** What the clients of a route learn of proofs of possession. */
+  readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
   /**

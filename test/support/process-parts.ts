@@ -6,6 +6,7 @@ export const quietParts: ProcessParts = {
   events: { tokenLookup() {} },
   log() {},
   answers: undefined,
+  replays: { firstSeen: () => true },
   meters: { add() {}, set() {} },
   share() {},
 };

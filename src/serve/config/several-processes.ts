@@ -46,7 +46,6 @@ function needsOfCapabilities(config: Config): readonly string[] {
         return `the policy ${name} has ${hasQuotas ? 'quotas' : 'rules over time'}`;
       }),
     ...[...policies].filter(({ hasApprovals }) => hasApprovals).map(({ name }) => `the policy ${name} has approvals`),
-    ...config.routes.filter(({ dpop }) => dpop !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
     ...(config.revocation === undefined ? [] : ['it has revocation']),
   ];
 }

@@ -64,6 +64,7 @@ const quiet: ProcessParts = {
   events: { tokenLookup() {} },
   log() {},
   answers: undefined,
+  replays: { firstSeen: () => false },
   meters: { add() {}, set() {} },
   share() {},
 };
