@@ -1,7 +1,13 @@
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { memberText } from '../core/lib/json/splice-strings.ts';
 import { isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
-import { hasDuplicateMembers, JsonScanError, type ScanResult, scanJson } from '../core/lib/json/scanner.ts';
+import {
+  hasDuplicateMembers,
+  JsonScanError,
+  type ScanLimits,
+  type ScanResult,
+  scanJson,
+} from '../core/lib/json/scanner.ts';
 import { readTraceContext, type TraceContext } from '../core/lib/http/trace-context.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { MessageId } from '../core/model/grant.ts';
@@ -56,7 +62,13 @@ const declaredTasks = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'e
 /** Where a request declares that its client opens pages for its user. */
 const declaredUrl = ['_meta', 'io.modelcontextprotocol/clientCapabilities', 'elicitation', 'url'];
 
-const limits = { depth: 128, members: 10_000, keyLength: 1_024, foldedKeys: 65_536 };
+/** Bounds on the JSON of a message. */
+export type MessageLimits = Pick<ScanLimits, 'depth' | 'members'>;
+
+const keyLimits = { keyLength: 1_024, foldedKeys: 65_536 };
+
+/** The keys of gateway.yaml that set them. */
+const limitKeys: Readonly<Record<string, string>> = { depth: 'limits.json_depth', members: 'limits.json_members' };
 
 /**
  * Reads one JSON-RPC 2.0 message of MCP Streamable HTTP: one object that every parser reads alike and that the headers
@@ -67,9 +79,9 @@ const limits = { depth: 128, members: 10_000, keyLength: 1_024, foldedKeys: 65_5
  *   much depth or too many members; `body.message` for anything but one JSON-RPC message, batches included, and for
  *   `arguments` that are not an object; `message.*` for headers that contradict it.
  */
-export function readMessage(body: Buffer, headers: MessageHeaders): Message {
+export function readMessage(body: Buffer, headers: MessageHeaders, limits: MessageLimits): Message {
   const text = decode(body);
-  const { message, hasVariants, hasLongNumbers } = parse(text);
+  const { message, hasVariants, hasLongNumbers } = parse(text, limits);
   if (!isObject(message)) throw new Denial('body.message', 'not one JSON object: a batch, or another value');
   const id = messageId(message, text);
   if (unambiguousMember(message, 'jsonrpc', id) !== '2.0')
@@ -105,16 +117,18 @@ function decode(body: Buffer): string {
 
 const argumentsPath = ['params', 'arguments'];
 
-function parse(text: string): ScanResult & { readonly message: unknown } {
+function parse(text: string, limits: MessageLimits): ScanResult & { readonly message: unknown } {
   try {
-    const scanned = scanJson(text, limits, argumentsPath);
+    const scanned = scanJson(text, { ...limits, ...keyLimits }, argumentsPath);
     const message: unknown = JSON.parse(text);
     if (scanned.hasVariants && hasDuplicateMembers(text, message))
       throw new JsonScanError('ambiguous', 'a duplicate key', 0);
     return { message, ...scanned };
   } catch (error) {
     if (!(error instanceof JsonScanError)) throw error;
-    throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', error.message);
+    const key = error.limit && limitKeys[error.limit];
+    const detail = key === undefined ? error.message : `${error.message}: ${key} allows no more`;
+    throw new Denial(error.kind === 'ambiguous' ? 'body.ambiguous' : 'body.malformed', detail);
   }
 }
 

@@ -91,6 +91,7 @@ const places: Readonly<Record<RestartKey, Place>> = {
   'forward_auth.listen': ['forwardAuth', 'listen'],
   'front_door.listen': ['frontDoor', 'listen'],
   'front_door.keys': ['frontDoor', 'keys'],
+  'limits.idle': ['limits', 'idleMs'],
   'limits.request_headers': ['limits', 'requestHeadersBytes'],
   'log.file': ['log', 'file'],
   'revocation.file': ['revocation', 'file'],

@@ -83,11 +83,12 @@ export async function startService(
   const listeners: Listener[] = [];
   try {
     security = config.tls && (await secure(config.tls));
-    const { requestHeadersBytes: maxHeaderBytes } = config.limits;
+    const { requestHeadersBytes: maxHeaderBytes, idleMs } = config.limits;
     listeners.push(
       await listen({
         address: config.listen,
         maxHeaderBytes,
+        idleMs,
         onRequest: (request, response, head) => answerBy(newest.current, request, response, head),
         onMalformed,
         security,
@@ -96,7 +97,9 @@ export async function startService(
     if (config.forwardAuth !== undefined) {
       // The upgrade of a question is not passed on: the answer is that of any other question.
       const onRequest: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
-      listeners.push(await listen({ address: config.forwardAuth.listen, maxHeaderBytes, onRequest, onMalformed }));
+      listeners.push(
+        await listen({ address: config.forwardAuth.listen, maxHeaderBytes, idleMs, onRequest, onMalformed }),
+      );
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close(0)));

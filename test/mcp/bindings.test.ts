@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/core/lib/digest.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
 import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
+import { messageLimits } from '../support/message-limits.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { Fields } from '../../src/core/model/fields.ts';
 import type { Action, Grant } from '../../src/core/model/grant.ts';
@@ -37,7 +38,7 @@ const modern = { mcpProtocolVersion: '2026-07-28' };
 const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
 
 function present(fields: Partial<Fields>, body?: Buffer, principal?: Principal): ReturnType<Bindings['present']> {
-  const received = body && { body, message: readMessage(body, fields as Fields) };
+  const received = body && { body, message: readMessage(body, fields as Fields, messageLimits) };
   return bindings.present(principal, fields as Fields, received);
 }
 

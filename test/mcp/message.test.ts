@@ -2,10 +2,12 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { MessageHeaders } from '../../src/mcp/agreement.ts';
+import { Denial } from '../../src/core/model/denial.ts';
 import { readMessage } from '../../src/mcp/message.ts';
+import { messageLimits } from '../support/message-limits.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { cpuTime } from '../support/cpu-time.ts';
-import { orReason } from '../support/denial.ts';
+import { orDenial, orReason } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 
 /** The headers of a client that knows none. */
@@ -19,7 +21,7 @@ const none: MessageHeaders = {
 
 function reason(body: string | Buffer): string {
   return orReason(() => {
-    readMessage(Buffer.from(body), none);
+    readMessage(Buffer.from(body), none, messageLimits);
     return 'accepted';
   });
 }
@@ -39,7 +41,11 @@ describe('what a message says', () => {
     ['space around', ' \t\r\n{"jsonrpc":"2.0","method":"n"} \n', 'n', null],
   ])('%s', (_what, text, method, id, name) => {
     const targets = name === undefined ? [] : [{ kind: 'tool', name }];
-    expect(readMessage(Buffer.from(text), none)).toMatchObject({ method: mcpMethod(method), id, targets });
+    expect(readMessage(Buffer.from(text), none, messageLimits)).toMatchObject({
+      method: mcpMethod(method),
+      id,
+      targets,
+    });
   });
 });
 
@@ -96,6 +102,7 @@ describe('what is refused', () => {
     ['10 000 levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'body.ambiguous'],
     ['10 000 levels of objects', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 'body.ambiguous'],
     ['100 000 keys', `{${Array.from({ length: 100_000 }, (_, i) => `"k${i}":0`).join(',')}}`, 'body.ambiguous'],
+    ['a list of 10 001', call(`{"name":"x","arguments":{"a":[${'1,'.repeat(10_000)}1]}}`), 'body.ambiguous'],
     ['arguments as a text', call('{"name":"x","arguments":"{\\"a\\":1}"}'), 'body.message'],
     ['arguments as a list', call('{"name":"x","arguments":["a",1]}'), 'body.message'],
     ['arguments as a number', call('{"name":"x","arguments":1}'), 'body.message'],
@@ -121,6 +128,22 @@ describe('what is refused', () => {
   ])('refuses a key that some parsers take for the expected one: %s', (text) =>
     expect(reason(text)).toBe('body.ambiguous'),
   );
+
+  test('counts members and elements alike, and names the key that sets the limit', () => {
+    const text = (length: number): string =>
+      call(`{"name":"x","arguments":{"a":[${'{},'.repeat(length - 1)}{"b":1}]}}`);
+    const limits = { depth: 5, members: 20 };
+    const read = (body: string) => orDenial(() => readMessage(Buffer.from(body), none, limits));
+    // jsonrpc, id, method, params, name, arguments, a and b.
+    expect(read(text(12))).not.toBeInstanceOf(Denial);
+    expect(read(text(13))).toMatchObject({
+      reason: 'body.ambiguous',
+      detail: expect.stringMatching(/: limits.json_members allows no more$/) as string,
+    });
+    expect(read(call('{"name":"x","arguments":{"a":[[[]]]}}'))).toMatchObject({
+      detail: expect.stringMatching(/: limits.json_depth allows no more$/) as string,
+    });
+  });
 
   test('refuses a request and a response in one message', () => {
     for (const answer of ['result', 'error']) {
@@ -186,7 +209,9 @@ test.each([
 ])('keys of arguments may differ in case only, and may not be equal: %s', (text, expected) => {
   const body = call(`{"name":"x","arguments":${text}}`);
   const found = reason(body);
-  expect(found === 'accepted' ? readMessage(Buffer.from(body), none).hasArgumentVariants : found).toBe(expected);
+  expect(found === 'accepted' ? readMessage(Buffer.from(body), none, messageLimits).hasArgumentVariants : found).toBe(
+    expected,
+  );
 });
 
 test.each([
@@ -198,7 +223,8 @@ test.each([
   ['arguments of a method that has none', '"method":"ping","params":{"arguments":null}'],
 ])('null reads as absent: %s', (_what, members) => {
   const absent = members.replace(/,?"(?:params|arguments)":null/, '');
-  const read = (text: string): unknown => readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,${text}}`), none);
+  const read = (text: string): unknown =>
+    readMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,${text}}`), none, messageLimits);
   expect(read(members)).toEqual(read(absent));
 });
 
@@ -214,13 +240,13 @@ test.each([
   ['another case of a key', '{"jsonrpc":"2.0","id":7,"method":"ping","Params":{}}', 7],
   ['no id that could be read', '{"jsonrpc":"2.0","id":null,"method":"ping"}', undefined],
 ])('JSON-RPC 2.0 §5: a refusal carries the id of the message: %s', (_what, text, messageId) => {
-  expect(() => readMessage(Buffer.from(text), none)).toThrow(expect.objectContaining({ messageId }));
+  expect(() => readMessage(Buffer.from(text), none, messageLimits)).toThrow(expect.objectContaining({ messageId }));
 });
 
 describe('SEP-414: the trace that _meta names', () => {
   const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
   const traceOf = (meta: unknown): unknown =>
-    readMessage(Buffer.from(call(JSON.stringify({ name: 'x', _meta: meta }))), none).trace;
+    readMessage(Buffer.from(call(JSON.stringify({ name: 'x', _meta: meta }))), none, messageLimits).trace;
 
   test.each([
     ['with its companion', { traceparent, tracestate: 'a=b' }, 'a=b'],
@@ -239,7 +265,7 @@ describe('SEP-414: the trace that _meta names', () => {
 });
 
 test('arguments are an object or absent; for a vendor’s method they may be any value', () => {
-  const read = (text: string): unknown => readMessage(Buffer.from(text), none).arguments;
+  const read = (text: string): unknown => readMessage(Buffer.from(text), none, messageLimits).arguments;
   expect(read(call('{"name":"x"}'))).toBeUndefined();
   expect(read(call('{"name":"x","arguments":{"a":1}}'))).toEqual({ a: 1 });
   expect(read('{"jsonrpc":"2.0","id":1,"method":"x-vendor/run","params":{"arguments":["a"]}}')).toEqual(['a']);
@@ -250,17 +276,21 @@ describe('MCP 2026-07-28: only requests repeat themselves in headers', () => {
   test.each([
     ['a response', '{"jsonrpc":"2.0","id":1,"result":{}}'],
     ['a notification', '{"jsonrpc":"2.0","method":"notifications/x"}'],
-  ])('%s does not', (_what, text) => expect(readMessage(Buffer.from(text), modern).era).toBe('modern'));
+  ])('%s does not', (_what, text) => expect(readMessage(Buffer.from(text), modern, messageLimits).era).toBe('modern'));
 
   test('a request does', () => {
     const request = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}');
-    expect(() => readMessage(request, modern)).toThrow(expect.objectContaining({ reason: 'message.meta' }));
+    expect(() => readMessage(request, modern, messageLimits)).toThrow(
+      expect.objectContaining({ reason: 'message.meta' }),
+    );
   });
 });
 
 test('reads no member of Object.prototype', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
-    expect(readMessage(Buffer.from(call(`{"name":"${name}"}`)), none).targets).toEqual([{ kind: 'tool', name }]);
+    expect(readMessage(Buffer.from(call(`{"name":"${name}"}`)), none, messageLimits).targets).toEqual([
+      { kind: 'tool', name },
+    ]);
     const refused = name === '__proto__' ? 'body.ambiguous' : 'body.message';
     expect(reason(call(`{"${name}":{"name":"pay"}}`))).toBe(refused);
   }
@@ -299,7 +329,7 @@ test.each([
   ['nothing', {}, false],
 ])('a request declares tasks: %s', (_, params, wanted) => {
   const message = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params };
-  expect(readMessage(Buffer.from(JSON.stringify(message)), none).declaresTasks).toBe(wanted);
+  expect(readMessage(Buffer.from(JSON.stringify(message)), none, messageLimits).declaresTasks).toBe(wanted);
 });
 
 test.each([
@@ -312,7 +342,7 @@ test.each([
   const params = { name: 'x', _meta: { ..._meta, 'io.modelcontextprotocol/protocolVersion': version } };
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: mcpMethod, params }));
   const headers = { ...none, mcpProtocolVersion: version, mcpMethod, mcpName: 'x' };
-  expect(readMessage(body, headers).asksByUrl).toBe(wanted);
+  expect(readMessage(body, headers, messageLimits).asksByUrl).toBe(wanted);
 });
 
 describe('the lengths of what is folded', () => {
@@ -332,7 +362,7 @@ describe('the lengths of what is folded', () => {
   });
 
   test('the refusal names the limit, and the id of the request', () => {
-    expect(() => readMessage(Buffer.from(call(`{"name":"${'\uFDFA'.repeat(1_025)}"}`)), none)).toThrow(
+    expect(() => readMessage(Buffer.from(call(`{"name":"${'\uFDFA'.repeat(1_025)}"}`)), none, messageLimits)).toThrow(
       expect.objectContaining({ detail: 'a name of a tool of more than 1024 characters', messageId: 1 }),
     );
   });
@@ -356,7 +386,9 @@ describe('the lengths of what is folded', () => {
     const body = Buffer.from(text);
     const ordinary = Buffer.from(dense((index) => `${index % 10},`));
     const costOf = (read: Buffer): number =>
-      Math.min(...Array.from({ length: 5 }, () => cpuTime(() => orReason(() => (readMessage(read, none), '')))));
+      Math.min(
+        ...Array.from({ length: 5 }, () => cpuTime(() => orReason(() => (readMessage(read, none, messageLimits), '')))),
+      );
     expect(costOf(body)).toBeLessThan(5 * costOf(ordinary) + 5);
   });
 });

@@ -34,6 +34,7 @@ export async function startTlsWorld(files: Partial<Tls> = {}, patience = default
   const listener: Listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
     maxHeaderBytes: 16_384,
+    idleMs: 75_000,
     onRequest: (request, response) => response.end(certificateOf(request.socket) ?? 'none'),
     onMalformed(_reason, detail) {
       told.push(`malformed ${detail}`);

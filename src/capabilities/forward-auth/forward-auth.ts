@@ -6,7 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { createActionReader } from '../../core/gateway/authorize/authorize.ts';
+import { type ActionParts, createActionReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ForwardParts } from '../../core/gateway/forward/forward.ts';
 import { createPermitHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import { declaresBody } from '../../core/lib/http/header-fields.ts';
@@ -30,6 +30,7 @@ import { canonicalTarget } from '../../core/gateway/route/router.ts';
 interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'states'> {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
+  readonly limits: ActionParts['limits'];
   readonly crossOrigin: CrossOrigin;
   /** The value of `DPoP-Nonce`, where the route requires one. */
   readonly nonce: (() => string) | undefined;
@@ -50,13 +51,14 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 export function createForwardAuthStages(
   stages: Stages & { readonly route: Route },
-  { readBody, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ForwardAuthParts,
+  { readBody, limits, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ForwardAuthParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
   const permit = createPermitHeaders(route, claimed, states);
   const readAction = createActionReader(route, {
     readBody,
+    limits,
     bindings: new Bindings(route, {
       sessions: noHandles,
       handles: new HandleBinding(noHandles, Date.now),

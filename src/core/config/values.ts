@@ -149,6 +149,23 @@ export function origin(text: string): string {
   );
 }
 
+/** A label of a host name, RFC 1123 §2.1. */
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const originOfSubdomains = new RegExp(`^https?://\\*(?:\\.${label}){2,}(?::[1-9][0-9]{0,4})?$`);
+/** Of a page of an app, whose host is the app's own name. `*`: any. */
+const originOfApp = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\/(?:\*|[A-Za-z0-9._-]+)$/;
+
+/** An origin of `allowed_origins`: bare, `https://*.example.com`, or that of an app, such as `tauri://localhost`. */
+export function allowedOrigin(text: string): string {
+  if (originOfSubdomains.test(text) || originOfApp.test(text)) return text;
+  if (text.includes('*'))
+    return reject(
+      'is no pattern of origins',
+      'write https://*.example.com, with two labels at least after the wildcard, or SCHEME://* for an app',
+    );
+  return origin(text);
+}
+
 /** An http(s) URL without query and fragment, byte for byte as written, because RFC 8414 §2 compares issuers so. */
 export function plainUrl(text: string): string {
   httpUrl(text);

@@ -149,6 +149,10 @@ interface Limits {
   readonly requestBodyBytes: number;
   /** The largest header section of a request, in bytes. */
   readonly requestHeadersBytes: number;
+  /** The bounds on the JSON of a message. */
+  readonly json: { readonly depth: number; readonly members: number };
+  /** How long a connection of a client without a request stays open. */
+  readonly idleMs: number;
   /** The rate limit on invalid tokens of one address; undefined: unlimited. */
   readonly failures: Rate | undefined;
 }

@@ -43,7 +43,7 @@ interface MemberRow {
   readonly isLive?: true;
 }
 
-/** A member that each decision has for itself: a number, or a text of ASCII without spaces, quotes and `\\`. */
+/** A member that each decision has for itself: a number, or a text of visible ASCII. */
 type OwnRow = MemberRow & {
   /** @param at The time of the decision, in milliseconds since the epoch. */
   readonly of: (outcome: Outcome, at: number) => unknown;
@@ -56,6 +56,8 @@ interface CommonRow extends MemberRow {
 }
 
 const UUID_LENGTH = 36;
+/** The longest id that is taken from a proxy. */
+const MAX_REQUEST_ID = 128;
 /** An IPv6 address has at most 45 characters, and the name of an interface may follow. */
 const MAX_ADDRESS = 64;
 /** The longest recorded path; one of this length may have been cut. */
@@ -86,10 +88,10 @@ export const members = {
   requestId: {
     wire: {
       name: 'request_id',
-      about: '`X-Request-Id`, sent to the upstream and in every answer that the gateway itself makes',
+      about: '`X-Request-Id` of upstream and client: that of a proxy in `trusted_proxies`, else the id of the decision',
     },
     own: 'text',
-    maxLength: UUID_LENGTH,
+    maxLength: MAX_REQUEST_ID,
     of: ({ call }) => call.id,
     read: (id) => textIn(id) ?? '',
   },

@@ -151,10 +151,12 @@ function timestamp(time: number): string {
   return `${lastSecond.text}${String(milliseconds).padStart(3, '0')}Z`;
 }
 
-/** Neither a number nor a text of these members is escaped in JSON. */
 function ownText({ key, own }: Row, value: unknown): string {
   if (value === undefined) return '';
-  return own === 'number' ? `${key}${value as number}` : `${key}"${value as string}"`;
+  if (own === 'number') return `${key}${value as number}`;
+  const text = value as string;
+  // Only the id that a proxy gave can have characters that JSON escapes.
+  return text.includes('"') || text.includes('\\') ? `${key}${JSON.stringify(text)}` : `${key}"${text}"`;
 }
 
 /** Characters that JSON does not escape. */

@@ -62,6 +62,8 @@ export function readLimits(field: Field<GatewayKeys['limits']>): Config['limits'
   return {
     requestBodyBytes: field.get('request_body').size(),
     requestHeadersBytes: field.get('request_headers').size(),
+    json: { depth: field.get('json_depth').number() ?? 1, members: field.get('json_members').number() ?? 1 },
+    idleMs: field.get('idle').duration(),
     failures: readRate(field.get('failures')),
   };
 }

@@ -190,7 +190,7 @@ export function createWiring(
       ...ofCaller,
       ...(route.isFrontDoor && { allow: allowed.requireHost }),
       admitUpgrade: createAdmitUpgrade(route),
-      readAction: createActionReader(route, { readBody: readWhole, bindings, toolHeaders }),
+      readAction: createActionReader(route, { readBody: readWhole, limits: config.limits.json, bindings, toolHeaders }),
       authorize: createAuthorize(
         route,
         clock,
@@ -209,7 +209,13 @@ export function createWiring(
     return {
       ...stages,
       authentication,
-      forwardAuthStages: createForwardAuthStages(stages, { ...forwarding, readBody: readWhole, crossOrigin, nonce }),
+      forwardAuthStages: createForwardAuthStages(stages, {
+        ...forwarding,
+        readBody: readWhole,
+        limits: config.limits.json,
+        crossOrigin,
+        nonce,
+      }),
       reconsider(stream) {
         const { route: before, call, held, isUpgrade } = stream;
         const { principal, action } = stream.grant;

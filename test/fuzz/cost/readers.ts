@@ -18,6 +18,7 @@ import { namedTokens } from '../../../src/capabilities/revocation/subjects.ts';
 import { decodedValue, type MessageHeaders } from '../../../src/mcp/agreement.ts';
 import { filteredMessage } from '../../../src/mcp/lists.ts';
 import { readMessage } from '../../../src/mcp/message.ts';
+import { messageLimits } from '../../support/message-limits.ts';
 import { compileListing } from '../../../src/core/policy/listing.ts';
 import { hasDuplicateMembers } from '../../../src/core/lib/json/scanner.ts';
 import { readTraceContext } from '../../../src/core/lib/http/trace-context.ts';
@@ -93,7 +94,7 @@ export const readers: Readonly<Record<string, Reader>> = {
     party: 'caller',
     most: MiB,
     read(text) {
-      const { method, targets } = readMessage(Buffer.from(text), noHeaders);
+      const { method, targets } = readMessage(Buffer.from(text), noHeaders, messageLimits);
       for (const { kind, name } of targets) listing?.[kind]?.(name);
       return method.name !== undefined && listing?.method?.(method.name);
     },

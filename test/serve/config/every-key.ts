@@ -161,6 +161,9 @@ export const everyKey: unknown = {
   limits: {
     request_body: '1KiB',
     request_headers: '8KiB',
+    idle: '65s',
+    json_members: 20_000,
+    json_depth: 64,
     rate: { requests: 100, per: '1s', burst: 200 },
     failures: { requests: 30, per: '1m' },
   },

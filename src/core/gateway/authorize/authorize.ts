@@ -7,7 +7,7 @@ import type { Endpoint } from '../../model/route.ts';
 import { hasCaseVariantAt } from '../../lib/json/own-member.ts';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import type { Bindings } from '../../../mcp/bindings.ts';
-import { readMessage } from '../../../mcp/message.ts';
+import { type MessageLimits, readMessage } from '../../../mcp/message.ts';
 import { requireParamHeaders, type ToolHeaders } from '../../../mcp/tool-headers.ts';
 import type { Call } from '../../model/call.ts';
 import { noMethod } from '../../model/mcp.ts';
@@ -78,6 +78,7 @@ function requirePrincipal(
 export interface ActionParts {
   /** Reads a whole body within the configured limit. */
   readonly readBody: (call: Call) => Promise<Buffer>;
+  readonly limits: MessageLimits;
   readonly bindings: Bindings;
   /** The headers that the tools of the route's upstream declare. */
   readonly toolHeaders: ToolHeaders;
@@ -157,7 +158,7 @@ const jsonType = /^application\/json *(?:; *charset="?utf-8"? *)?$/i;
 async function messageAction(
   call: Call,
   principal: Principal | undefined,
-  { readBody, bindings, toolHeaders }: ActionParts,
+  { readBody, limits, bindings, toolHeaders }: ActionParts,
 ): Promise<Action> {
   const { contentType, contentEncoding } = call.fields;
   if (contentType === undefined || !jsonType.test(contentType)) {
@@ -167,7 +168,7 @@ async function messageAction(
     throw new Denial('body.encoding', 'a content-encoding, which would hide the message');
   }
   const body = await readBody(call);
-  const message = readMessage(body, call.fields);
+  const message = readMessage(body, call.fields, limits);
   const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, asksByUrl, trace } = message;
   const { hasArgumentVariants, exactArguments } = message;
   const attempt = { kind: 'mcp', method, targets, arguments: args, exactArguments } as const;

@@ -81,7 +81,13 @@ export type CleanAnswer = (answer: UpstreamAnswer) => ResponseHeaders;
  */
 export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
   const { isPublic } = own;
-  const never = new Set([...hopByHop, 'dpop-nonce', ...commandFields, ...(isPublic ? [] : sharedCacheFields)]);
+  const never = new Set([
+    ...hopByHop,
+    'dpop-nonce',
+    'x-request-id',
+    ...commandFields,
+    ...(isPublic ? [] : sharedCacheFields),
+  ]);
   for (const name of own.allowedCommands) never.delete(name);
   if (!own.upstreamChallenges) never.add('www-authenticate');
 
@@ -142,6 +148,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');
     if (expires && !isPublic) fields.push('Cache-Control', 'private');
+    fields.push('X-Request-Id', call.id);
     for (const [name, value] of crossOrigin) fields.push(name, value);
     if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
     return {

@@ -22,7 +22,10 @@ export interface Allowed {
 
 /** Creates the allow-lists of a configuration. */
 export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
-  const isAllowed = (origin: string): boolean => allowedOrigins.has(origin) || loopbackOrigin.test(origin);
+  const patterns = [...allowedOrigins].filter((origin) => origin.includes('*'));
+  const matches = patterns.length === 0 ? undefined : patternOf(patterns);
+  const isAllowed = (origin: string): boolean =>
+    allowedOrigins.has(origin) || loopbackOrigin.test(origin) || matches?.test(origin) === true;
   // The last allowed `Host`: nearly every request has the same one.
   let known: string | undefined;
 
@@ -48,6 +51,18 @@ export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed
     origin: isAllowed,
   };
 }
+
+/** `https://*.example.com` is one or more whole labels before that name, `SCHEME://*` any host of the scheme. */
+function patternOf(origins: readonly string[]): RegExp {
+  const alternatives = origins.map((origin) => {
+    const [before, after = ''] = origin.split('*', 2).map((part) => part.replaceAll(/[.+]/g, String.raw`\$&`));
+    return `${before}${after === '' ? '[^/?#@\\s]+' : `${LABEL}(?:\\.${LABEL})*${after}`}`;
+  });
+  return new RegExp(`^(?:${alternatives.join('|')})$`);
+}
+
+/** As browsers write a label in an `Origin`: in lower case, international ones in Punycode. */
+const LABEL = '[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?';
 
 /** The name in a `Host` header in lower case, without its port, RFC 9110 §7.2. */
 function hostName(host: string): string {

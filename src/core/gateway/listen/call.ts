@@ -16,9 +16,10 @@ export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
 /** A call as it arrives: it has an id and a response, and nothing yet that a decision could rest on. */
 export function arrive(request: IncomingMessage, response: ServerResponse, certificateOf: CertificateOf): Call {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
+  const decision = uuid();
   return {
-    id: uuid(),
-    decision: uuid(),
+    id: decision,
+    decision,
     startedAt: performance.now(),
     method: request.method ?? '',
     path: '',

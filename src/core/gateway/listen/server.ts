@@ -34,6 +34,8 @@ interface ListenOptions {
   readonly address: Address;
   /** The largest header section, in bytes. */
   readonly maxHeaderBytes: number;
+  /** How long a connection without a request stays open. */
+  readonly idleMs: number;
   readonly onRequest: OnRequest;
   readonly onMalformed: OnMalformed;
   /** Undefined: plain HTTP. */
@@ -61,8 +63,6 @@ export const defaultPatience: Patience = { handshakeMs: 10_000, headersMs: 15_00
 const CHECK_MS = 1_000;
 const KEEPALIVE_DELAY_MS = 60_000;
 const IDLE_POLL_MS = 50;
-/** Longer than the 60 s of most load balancers: if they close first, no request is lost on its way. */
-const IDLE_MS = 65_000;
 
 /**
  * Listens for HTTP/1.1, over TLS where there is a certificate. Node's parser in its strict mode refuses what is not
@@ -71,7 +71,16 @@ const IDLE_MS = 65_000;
  * @throws the system's error, `EADDRINUSE` among them.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const { address, maxHeaderBytes, onRequest, onMalformed, security, loop, patience = defaultPatience } = options;
+  const {
+    address,
+    maxHeaderBytes,
+    idleMs,
+    onRequest,
+    onMalformed,
+    security,
+    loop,
+    patience = defaultPatience,
+  } = options;
   const connections = new Connections();
   const scheduler = new AdmissionScheduler(loop);
   const serverOptions: ServerOptions = {
@@ -81,7 +90,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
     connectionsCheckingInterval: CHECK_MS,
     // It limits a whole request and would end long uploads. `watchSlowBodies` limits the pace instead.
     requestTimeout: 0,
-    keepAliveTimeout: IDLE_MS,
+    keepAliveTimeout: idleMs,
     // Detects a client that is gone without closing (no power, an expired NAT entry) on a quiet stream too.
     keepAlive: true,
     keepAliveInitialDelay: KEEPALIVE_DELAY_MS,

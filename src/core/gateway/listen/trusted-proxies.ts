@@ -7,7 +7,7 @@ import { type Fields, fieldValues } from '../../model/fields.ts';
 import { memoized } from '../../lib/remembered.ts';
 import { certificateThumbprint } from '../../lib/digest.ts';
 
-type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'>;
+type Client = Pick<Call, 'client' | 'forwardedFor' | 'certificateThumbprint'> & Partial<Pick<Call, 'id'>>;
 
 /**
  * Reads the client that a peer reports; undefined if the peer is not a trusted proxy.
@@ -44,8 +44,15 @@ export function createClientBehind(
       client: hops[0] as string,
       forwardedFor: hops.join(', '),
       certificateThumbprint: verified ? certificateReported(fields) : undefined,
+      ...(trusted && requestId(fields)),
     };
   };
+}
+
+/** The one `X-Request-Id` of a proxy; of two, and of a value that is none, the gateway takes neither. */
+function requestId(fields: Fields): Partial<Pick<Call, 'id'>> {
+  const [id, ...others] = fieldValues(fields, 'x-request-id');
+  return id !== undefined && others.length === 0 && /^[!-~]{1,128}$/.test(id) ? { id } : {};
 }
 
 function certificateReported(fields: Fields): string | undefined {

@@ -16,17 +16,21 @@ export class JsonScanError extends Error {
   override readonly name = 'JsonScanError';
   /** `malformed`: not JSON by RFC 8259. `ambiguous`: JSON that two parsers may read differently, or beyond a limit. */
   readonly kind: 'malformed' | 'ambiguous';
+  /** The limit that the text is beyond; undefined: it has another fault. */
+  readonly limit: keyof ScanLimits | undefined;
 
-  constructor(kind: 'malformed' | 'ambiguous', what: string, offset: number) {
+  constructor(kind: 'malformed' | 'ambiguous', what: string, offset: number, limit?: keyof ScanLimits) {
     super(`${what} at offset ${offset}`);
     this.kind = kind;
+    this.limit = limit;
   }
 }
 
-interface ScanLimits {
+/** Bounds on a JSON text. */
+export interface ScanLimits {
   /** Nested objects and arrays. */
   readonly depth: number;
-  /** Members of all objects together. */
+  /** Members of all objects and elements of all arrays together. */
   readonly members: number;
   /** The length of a key, in UTF-16 code units. */
   readonly keyLength: number;
@@ -68,7 +72,8 @@ export interface ScanResult {
 
 /**
  * Checks that `text` is one JSON value (RFC 8259) without duplicate keys, keys that are equal after un-escaping or
- * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting and members than `limits`.
+ * case folding, keys with a NUL in them, keys `__proto__`, lone surrogates, or more nesting, members and elements than
+ * `limits`.
  *
  * Runs in one pass with a stack of its own, so that deep nesting cannot overflow the call stack.
  *
@@ -98,7 +103,6 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
       requireWellFormed(at, end);
       if (container === null || container === undefined)
         throw new JsonScanError('malformed', 'a key outside an object', at);
-      if (++members > limits.members) throw new JsonScanError('ambiguous', `more than ${limits.members} members`, at);
       if (end - at - 2 > limits.keyLength)
         throw new JsonScanError('ambiguous', `a key of more than ${limits.keyLength} characters`, at);
       const literal = text.slice(at, end);
@@ -123,10 +127,13 @@ export function scanJson(text: string, limits: ScanLimits, lenientBelow: readonl
       expectKey = false;
     }
 
+    if (container !== undefined && ++members > limits.members)
+      throw new JsonScanError('ambiguous', `more than ${limits.members} members and elements`, at, 'members');
     const code = text.charCodeAt(at);
     let closed = false;
     if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (open.length >= limits.depth) throw new JsonScanError('ambiguous', `nested deeper than ${limits.depth}`, at);
+      if (open.length >= limits.depth)
+        throw new JsonScanError('ambiguous', `nested deeper than ${limits.depth}`, at, 'depth');
       container = code === OPEN_BRACE ? new Set() : null;
       open.push(container);
       at = skipWhitespace(text, at + 1);

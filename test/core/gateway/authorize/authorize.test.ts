@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { messageLimits } from '../../../support/message-limits.ts';
 import { createAuthorize, createActionReader } from '../../../../src/core/gateway/authorize/authorize.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import type { Action } from '../../../../src/core/model/grant.ts';
@@ -90,6 +91,7 @@ async function actionOf(
 ): Promise<unknown> {
   const policy = listsRequests === undefined ? undefined : { listsRequests };
   const read = createActionReader({ protocol, name: 'tools', path: '/mcp', query: queries, policy } as Route, {
+    limits: messageLimits,
     readBody: () => Promise.resolve(body),
     bindings: new Bindings({ protocol, name: 'tools' }, { sessions, handles, uuid: String }),
     toolHeaders,

@@ -80,3 +80,28 @@ test('names at most 128 characters of what it refuses', () => {
   expect(() => allowed.require({ fields: { host: long } } as Call)).toThrow(named);
   expect(() => allowed.require({ fields: { host: 'gateway.test', origin: long } } as Call)).toThrow(named);
 });
+
+const patterns = createAllowed({
+  allowedHosts: new Set(['gateway.test']),
+  allowedOrigins: new Set([
+    'https://*.example.com',
+    'http://*.dev.example:8080',
+    'tauri://localhost',
+    'vscode-webview://*',
+  ]),
+} as unknown as Config);
+
+test.each(
+  words(`
+  https://a.example.com https://a-1.b.example.com https://_x.example.com http://a.dev.example:8080 tauri://localhost
+  vscode-webview://1v8hd6k http://localhost:1`),
+)('a pattern allows pages of %s', (origin) => expect(patterns.origin(origin)).toBe(true));
+
+test.each(
+  words(`
+  https://example.com https://.example.com https://a.example.com.evil https://a.example.com:444 http://a.example.com
+  https://aexample.com https://a..example.com https://evil.com/.example.com https://evil@a.example.com
+  https://evil#.example.com https://A.example.com https://-.example.com https://a.exampleXcom null
+  http://a.dev.example http://a.dev.example:80801 tauri://localhost:1 tauri://other vscode-webview://
+  vscode-webview://a/b vscode-webviewx://a https://vscode-webview://a`),
+)('no pattern allows pages of %s', (origin) => expect(patterns.origin(origin)).toBe(false));

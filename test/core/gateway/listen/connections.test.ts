@@ -100,6 +100,7 @@ test('RFC 9112 §9.6: a header section that ends after its 408 is not served', a
   const listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
     maxHeaderBytes: 16_384,
+    idleMs: 75_000,
     patience: { ...defaultPatience, headersMs: 200 },
     onRequest: ({ url }) => void events.push(`request of ${url}`),
     onMalformed(reason) {

@@ -27,7 +27,14 @@ describe.each(['http', 'https'])('%s', (scheme) => {
   async function listenAt(host: string, port: number, onRequest: Parameters<typeof listen>[0]['onRequest']) {
     const onMalformed = () => ({ status: 400, requestId: 'x' });
     const address = { host, port };
-    return listen({ address, maxHeaderBytes: 16_384, onRequest, onMalformed, security: await security(scheme) });
+    return listen({
+      address,
+      maxHeaderBytes: 16_384,
+      idleMs: 75_000,
+      onRequest,
+      onMalformed,
+      security: await security(scheme),
+    });
   }
 
   /** Listens; `/slow` answers when told, `/stream` never ends, everything else at once. */

@@ -16,6 +16,7 @@ beforeEach(async () => {
   listener = await listen({
     address: { host: '127.0.0.1', port: 0 },
     maxHeaderBytes: 16_384,
+    idleMs: 75_000,
     onRequest(request, response) {
       done.push(`${request.method} ${request.url}`);
       const answer = (): void => void response.end(`answer to ${request.url}`);

@@ -128,14 +128,18 @@ const keys = (count: number): string => `{${Array.from({ length: count }, (_, i)
 
 describe('limits', () => {
   test('depth', () => {
-    expect(scanned(nested(3), { ...wide, depth: 3, members: 0 })).toBe('accepted');
-    expect(scanned(nested(4), { ...wide, depth: 3, members: 0 })).toBe('ambiguous');
+    expect(scanned(nested(3), { ...wide, depth: 3, members: 2 })).toBe('accepted');
+    expect(scanned(nested(4), { ...wide, depth: 3, members: 3 })).toBe('ambiguous');
     expect(scanned(nested(100_000)), 'on a stack of its own').toBe('accepted');
   });
 
-  test('members of all objects together', () => {
+  test('members of all objects and elements of all arrays together', () => {
     expect(scanned(keys(3), { ...wide, depth: 9, members: 3 })).toBe('accepted');
-    expect(scanned('[{"a":1},{"a":1},{"a":1,"b":1}]', { ...wide, depth: 9, members: 3 })).toBe('ambiguous');
+    expect(scanned('[1,[],"x"]', { ...wide, depth: 9, members: 3 })).toBe('accepted');
+    expect(scanned('[1,[],"x",null]', { ...wide, depth: 9, members: 3 })).toBe('ambiguous');
+    const both = '[{"a":1},{"a":1},{"a":1,"b":1}]';
+    expect(scanned(both, { ...wide, depth: 9, members: 7 })).toBe('accepted');
+    expect(scanned(both, { ...wide, depth: 9, members: 6 })).toBe('ambiguous');
     expect(scanned(keys(100_000))).toBe('accepted');
   });
 
