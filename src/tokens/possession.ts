@@ -9,8 +9,8 @@ import type { Endpoint } from '../core/model/route.ts';
 export type Possession = (principal: Principal, token: PresentedToken, call: Call) => Principal | Promise<Principal>;
 
 /**
-/** Requires the caller to hold the keys that a validated token is bound to. Synchronous for an unbound token. */
- * by the certificate of the connection (RFC 8705 §3), or by both.
+ * Creates the possession check of an endpoint. The caller proves every member of `cnf`: by a DPoP proof
+ * (RFC 9449 §7.1), by the certificate of the connection (RFC 8705 §3), or by both.
  *
  * @param checkProof Checks DPoP proofs; undefined: no token that is bound to such a key passes.
  * @returns a function that throws {Denial} `token.sender_constrained` for a key-bound token presented as a plain
