@@ -26,11 +26,11 @@ async function idsOf(world: World, ids: readonly string[], path = '/public'): Pr
 }
 
 describe('X-Request-Id of a trusted proxy', () => {
-  test.for(['a', 'trace-7f3a', `quo"te\\back`, '~'.repeat(128), '{"x":1}'])('%s is kept', async (id) => {
+  test.for(['a', 'trace-7f3a', `quo"te\\back`, '~'.repeat(128), '{"x":1}'])('R-349: %s is kept', async (id) => {
     expect(await idsOf(trusting, [id])).toMatchObject({ answered: [id], upstream: id, logged: id });
   });
 
-  test('is the id of a refusal too, and not that of the decision', async () => {
+  test('R-349: is the id of a refusal too, and not that of the decision', async () => {
     const { answered, logged, decision } = await idsOf(trusting, ['from-proxy'], '/api');
     expect([answered, logged]).toEqual([['from-proxy'], 'from-proxy']);
     expect(decision).not.toBe('from-proxy');
@@ -44,13 +44,13 @@ describe('X-Request-Id of a trusted proxy', () => {
     ['one with other characters than ASCII', ['é']],
     ['an empty one', ['']],
     ['none', []],
-  ] as const)('the id of the decision takes the place of %s', async ([, ids]) => {
+  ] as const)('R-27: the id of the decision takes the place of %s', async ([, ids]) => {
     const { answered, upstream, logged, decision } = await idsOf(trusting, ids);
     expect([answered, upstream, logged]).toEqual([[decision], decision, decision]);
   });
 });
 
-test('X-Request-Id of everybody else is replaced by the id of the decision', async () => {
+test('R-27: X-Request-Id of everybody else is replaced by the id of the decision', async () => {
   const { answered, upstream, logged, decision } = await idsOf(plain, ['forged']);
   expect([answered, upstream, logged]).toEqual([[decision], decision, decision]);
 });

@@ -5,8 +5,8 @@ import type { Fields } from './fields.ts';
 /** A request and its response in flight, as the listener read it. */
 export interface Call {
   /**
-   * `X-Request-Id`: that of a trusted proxy, 1 to 128 visible ASCII characters, else {@link decision}. A client
-   * could use an id of its own to imitate the log lines of another request.
+   * `X-Request-Id`: the one of a trusted proxy, else {@link decision}. A client could use an id of its own to imitate
+   * the log lines of another request.
    */
   readonly id: string;
   /** The id of the decision on this call, in the answer to a refusal, the log and a signed identity. */

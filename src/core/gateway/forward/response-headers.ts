@@ -81,13 +81,7 @@ export type CleanAnswer = (answer: UpstreamAnswer) => ResponseHeaders;
  */
 export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
   const { isPublic } = own;
-  const never = new Set([
-    ...hopByHop,
-    'dpop-nonce',
-    'x-request-id',
-    ...commandFields,
-    ...(isPublic ? [] : sharedCacheFields),
-  ]);
+  const never = new Set([...hopByHop, 'dpop-nonce', ...commandFields, ...(isPublic ? [] : sharedCacheFields)]);
   for (const name of own.allowedCommands) never.delete(name);
   if (!own.upstreamChallenges) never.add('www-authenticate');
 
@@ -102,6 +96,8 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     let hasDate = false;
     let hasLength = false;
     let expires = false;
+    // A proxy in front reads its own id back; in place of the upstream's, the one that the log has.
+    let hasRequestId = call.id !== call.decision;
     for (let i = 0; i < raw.length; i += 2) {
       const name = text(raw[i]);
       let value: string | undefined = text(raw[i + 1]);
@@ -110,6 +106,10 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
       else if (lower === 'transfer-encoding') coding = coding === undefined ? value : `${coding},${value}`;
       if (never.has(lower)) continue;
       if (lower.startsWith('access-control-')) continue;
+      if (lower === 'x-request-id') {
+        hasRequestId = true;
+        continue;
+      }
       if (lower === 'date') hasDate = true;
       else if (lower === 'content-length') hasLength = true;
       else if (lower === 'content-type') {
@@ -148,7 +148,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     const fields = dropped.length === 0 ? all : without(all, dropped);
     if (isEventStream) fields.push('X-Accel-Buffering', 'no');
     if (expires && !isPublic) fields.push('Cache-Control', 'private');
-    fields.push('X-Request-Id', call.id);
+    if (hasRequestId) fields.push('X-Request-Id', call.id);
     for (const [name, value] of crossOrigin) fields.push(name, value);
     if (own.nonce !== undefined) fields.push('DPoP-Nonce', own.nonce(), 'Cache-Control', 'no-store');
     return {
