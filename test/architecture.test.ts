@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_800, pipeline: 3_040, core: 20_200 };
+const bounds = { serve: 35_000, pipeline: 3_030, core: 20_150 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -27,14 +27,11 @@ const remaining = {
   'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/history → capabilities/shared-store': 2,
-  'capabilities/lock → commands': 2,
-  'capabilities/lock → serve': 2,
   'capabilities/revocation → capabilities/shared-store': 8,
   'capabilities/shared-store → capabilities/approvals': 2,
   'capabilities/shared-store → capabilities/history': 1,
   'capabilities/shared-store → capabilities/revocation': 1,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/lock': 1,
   'commands → capabilities/revocation': 1,
   'commands → capabilities/shared-store': 1,
   'core/gateway → mcp': 15,
@@ -43,7 +40,7 @@ const remaining = {
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 2,
+  'serve → capabilities/history': 1,
   'serve → capabilities/revocation': 9,
   'serve → capabilities/shared-store': 2,
   'serve → capabilities/traces': 3,
@@ -151,9 +148,9 @@ describe('src/', () => {
   test('gathers foreign bytes by a Gatherer alone', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
-      /^src\/commands\/(?:explain|terminal|operator)\.ts: /,
+      /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
       // Read to a limit before.
-      /^src\/(?:commands\/doctor\/finding|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
+      /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,

@@ -4,12 +4,13 @@ import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
+import { history } from './history/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [lock, decisionPoints, exchange, signedIdentities, possession];
+export const capabilities: readonly Capability[] = [lock, history, decisionPoints, exchange, signedIdentities, possession];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));

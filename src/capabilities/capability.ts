@@ -13,11 +13,13 @@ import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
 import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
+import type { Ledger } from '../core/model/ledger.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
+import type { CommandKit, Commands } from './command.ts';
 
 /** An entry of `Route.slots`; see `Slot`. */
 export type SlotEntry =
@@ -35,7 +37,9 @@ export type ReadRoute = Omit<Route, 'slots'>;
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
   readonly clock: Clock;
-  readonly events: Pick<Events, 'tokenLookup'>;
+  readonly events: Pick<Events, 'returned' | 'tokenLookup'>;
+  /** What rules over time count in. */
+  readonly ledger: Ledger;
   readonly log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -153,6 +157,8 @@ export interface Capability {
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
+  /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */
+  readonly commands?: { readonly after: string; readonly of: (kit: CommandKit) => Commands };
   /** What `doctor` finds. Loaded when it runs. */
   readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
 }

@@ -3,7 +3,7 @@ import { type Processes, requireShared } from '../serve/config/several-processes
 import { testsOf } from '../policy-files/policy-tests.ts';
 import { counted } from '../core/lib/wording.ts';
 import { knownRedirects } from '../core/model/quirks/clients.ts';
-import { coloured, type ExitCode } from './terminal.ts';
+import { coloured, type ExitCode } from '../capabilities/terminal.ts';
 
 /**
  * `sallyport check`: loads everything that `serve` and `test` would, and prints every problem, then every warning.

@@ -1,10 +1,17 @@
-import { command, type Commands } from './command.ts';
+import { capabilities } from '../capabilities/all.ts';
+import { command, type CommandKit, type Commands } from '../capabilities/command.ts';
 import { options } from './options.ts';
 import { processesOf } from './processes.ts';
-import { print, UsageError } from './terminal.ts';
+import { print, UsageError } from '../capabilities/terminal.ts';
 
-/** Every command by its name, in the order of the help. */
-export const commands: Commands = {
+/** What commands of capabilities use of the gateway. */
+const kit: CommandKit = {
+  load: async (...files) => (await import('../serve/config/load.ts')).load(...files),
+  callerFields: async (...caller) => (await import('../serve/gateway/caller.ts')).callerFields(...caller),
+};
+
+/** The commands that belong to no capability. */
+const own: Commands = {
   init: command({
     does: 'write a configuration to begin with',
     about: `Writes gateway.yaml, a policy and its tests, all with comments. It never overwrites a file. With
@@ -47,15 +54,6 @@ and probably wrong.`,
     async run(_, values) {
       return (await import('./check.ts')).check(values.config, values.strict, processesOf(values));
     },
-  }),
-  lock: command({
-    does: 'approve the tools, prompts and instructions of MCP servers',
-    about: `For each policy with the key lock, asks the MCP server of its route for its tools, prompts and instructions,
-and writes policies/NAME.lock.yaml. Review the difference before you deploy it. The server sees no caller, or with
---token the caller of that token, as the route presents callers to it.`,
-    options: options.lock,
-    examples: ['lock', 'lock --check', 'lock --route tools --token - < token.txt'],
-    run: async (_, values) => (await import('../capabilities/lock/command.ts')).lock(values),
   }),
   doctor: command({
     does: 'examine a deployment: public URL, servers, upstreams, certificates',
@@ -203,3 +201,15 @@ log.file of the configuration, or else stdin.`,
     },
   }),
 };
+
+/** Every command by its name, in the order of the help. */
+export const commands: Commands = withCapabilities();
+
+function withCapabilities(): Commands {
+  const rows = Object.entries(own);
+  for (const { commands: more } of capabilities) {
+    if (more === undefined) continue;
+    rows.splice(rows.findIndex(([name]) => name === more.after) + 1, 0, ...Object.entries(more.of(kit)));
+  }
+  return Object.fromEntries(rows);
+}

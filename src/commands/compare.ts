@@ -13,7 +13,7 @@ import type { Config } from '../core/model/config.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { Disagreement } from '../analysis/prove/prove.ts';
 import { decidingBy } from '../analysis/review/run-tests.ts';
-import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from './terminal.ts';
+import { jsonText, type ExitCode, reportProblems, UsageError, Failure } from '../capabilities/terminal.ts';
 import { printable } from '../core/lib/wording.ts';
 import { flowYaml } from '../analysis/review/flow-yaml.ts';
 

@@ -6,7 +6,7 @@
  */
 
 import { quotedWord } from '../core/lib/wording.ts';
-import type { Argument, Command, Commands, Option } from './command.ts';
+import type { Argument, Command, Commands, Option } from '../capabilities/command.ts';
 import { helpOption, programOptions } from './help.ts';
 
 /** The completion script of each shell, for a table of commands. */

@@ -7,7 +7,7 @@ import { parsedJson } from '../core/lib/json/parsed.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { DecisionRecord } from '../core/model/decision.ts';
 import { recordedDecision } from '../analysis/review/recorded-decision.ts';
-import { unreadable } from './terminal.ts';
+import { unreadable } from '../capabilities/terminal.ts';
 
 /** The decision of a line. */
 export interface LoggedDecision extends DecisionRecord {

@@ -16,7 +16,15 @@ import { capabilities, refusals } from '../capabilities/all.ts';
 import { type Explained, explainCall, explainRecord, remediesIn } from '../analysis/review/explained.ts';
 import { LogReader } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { jsonText, coloured, type ExitCode, print, reportProblems, unreadable, UsageError } from './terminal.ts';
+import {
+  jsonText,
+  coloured,
+  type ExitCode,
+  print,
+  reportProblems,
+  unreadable,
+  UsageError,
+} from '../capabilities/terminal.ts';
 import { type Explanation, unknownArguments, type Attempt, type McpTarget } from '../core/model/policy.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';

@@ -13,7 +13,7 @@ import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { createFrontDoorMetrics } from '../core/telemetry/metrics.ts';
-import { type ExitCode, untilSignal, UsageError } from './terminal.ts';
+import { type ExitCode, untilSignal, UsageError } from '../capabilities/terminal.ts';
 import { messageOf, stackOf } from '../core/lib/wording.ts';
 
 /**

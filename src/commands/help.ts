@@ -1,5 +1,5 @@
 import { didYouMean } from '../core/lib/wording.ts';
-import type { Argument, Command, Commands, Option } from './command.ts';
+import type { Argument, Command, Commands, Option } from '../capabilities/command.ts';
 
 /** The option that each command takes besides its own. */
 export const helpOption = { short: 'h', does: 'this help' } as const satisfies Option;

@@ -13,7 +13,7 @@ import { type LoggedDecision, LogReader } from './decision-log.ts';
 import { routeNamed } from './explain.ts';
 import { exists } from '../core/lib/files.ts';
 import type { OptionsOf } from './options.ts';
-import { type ExitCode, Failure, UsageError } from './terminal.ts';
+import { type ExitCode, Failure, UsageError } from '../capabilities/terminal.ts';
 
 /**
  * `sallyport learn`: writes a policy that allows what a log shows as allowed on a route, or as let pass by shadow mode,

@@ -8,7 +8,7 @@ import { printable } from '../core/lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../core/model/decision.ts';
 import { type LoggedDecision, LogReader, merged, type RequestFailure, timeOf } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from './terminal.ts';
+import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from '../capabilities/terminal.ts';
 import { ensure } from '../core/lib/remembered.ts';
 
 type LogOptions = OptionsOf<'log'>;

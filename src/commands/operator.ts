@@ -4,7 +4,7 @@ import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { printable } from '../core/lib/wording.ts';
 import type { OptionsOf } from './options.ts';
 import { harmlessJson } from '../core/telemetry/json-lines.ts';
-import { type ExitCode, Failure, jsonText, print, UsageError } from './terminal.ts';
+import { type ExitCode, Failure, jsonText, print, UsageError } from '../capabilities/terminal.ts';
 import { createInterface } from 'node:readline/promises';
 import { reachableAt } from '../serve/config/front-door.ts';
 import { loadAdmin } from '../serve/config/load.ts';

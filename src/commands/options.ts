@@ -1,12 +1,4 @@
-import type { Option, Options, Values } from './command.ts';
-
-const config = {
-  short: 'c',
-  value: 'FILE',
-  default: 'gateway.yaml',
-  does: 'the configuration',
-  isPath: true,
-} as const satisfies Option;
+import { configOption as config, type Option, type Options, type Values } from '../capabilities/command.ts';
 
 const json = { does: 'prints JSON' } as const satisfies Option;
 
@@ -37,15 +29,6 @@ export const options = {
     strict: { does: 'also fails if there is a warning' },
     workers: { value: 'N', default: '1', does: 'also checks what serve --workers N needs' },
     'without-front-door': { does: 'with --workers: as serve without the front door' },
-    config,
-  },
-  lock: {
-    check: { does: 'writes nothing; prints what differs, and exits with 1 if anything does' },
-    token: {
-      value: '-',
-      does: 'asks for the caller whose access token is on stdin, with the credential of the route',
-    },
-    route: { value: 'NAME', does: 'only the policy of this route' },
     config,
   },
   doctor: {

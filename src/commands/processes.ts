@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Processes } from '../serve/config/several-processes.ts';
-import { UsageError } from './terminal.ts';
+import { UsageError } from '../capabilities/terminal.ts';
 
 /**
  * The processes that the options `--workers` and `--without-front-door` ask for.

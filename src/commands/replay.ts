@@ -7,7 +7,7 @@ import { countDifference, type CountedDifference, differenceOf, ReplayedCalls } 
 import { isPolicyDecision } from '../analysis/review/recorded-decision.ts';
 import { type LoggedDecision, LogReader, type SettledCall } from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
-import { jsonText, type ExitCode, Failure, print, reportProblems } from './terminal.ts';
+import { jsonText, type ExitCode, Failure, print, reportProblems } from '../capabilities/terminal.ts';
 
 /**
  * `sallyport replay`: decides the calls of a log again with edited policies and the code that serves. Prints what would

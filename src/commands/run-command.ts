@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Command, Option, Options, Values } from './command.ts';
+import type { Command, Option, Options, Values } from '../capabilities/command.ts';
 import { commands } from './commands.ts';
-import { type ExitCode, Failure, print, reportProblems, UsageError } from './terminal.ts';
+import { type ExitCode, Failure, print, reportProblems, UsageError } from '../capabilities/terminal.ts';
 import { printable } from '../core/lib/wording.ts';
 import { commandHelp, helpOption, programHelp, programOptions, unknownCommand, unknownOption } from './help.ts';
 

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
-import { GATEWAY_SECRET_VARIABLE } from '../serve/config/front-door.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../core/model/front-door.ts';
 import { load } from '../serve/config/load.ts';
 import { type Processes, requireShared } from '../serve/config/several-processes.ts';
-import { type ExitCode, untilSignal } from './terminal.ts';
+import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';

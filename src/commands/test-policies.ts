@@ -8,7 +8,7 @@ import { printable } from '../core/lib/wording.ts';
 import { gapsOf } from '../analysis/review/coverage.ts';
 import { runProperties, runTests, type TestResult } from '../analysis/review/run-tests.ts';
 import type { OptionsOf } from './options.ts';
-import { coloured, type ExitCode, reportProblems, untilSignal } from './terminal.ts';
+import { coloured, type ExitCode, reportProblems, untilSignal } from '../capabilities/terminal.ts';
 
 /** The options of `sallyport test`, and the text that a test must have in its policy or name. */
 type TestOptions = OptionsOf<'test'> & { readonly filter: string | undefined };

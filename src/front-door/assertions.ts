@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { decodeJwt, errors as jose, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, type JWTPayload } from 'jose';
 import { errors, type Provider, type TokenEndpointGrantContext } from 'oidc-provider';
 import {
   buildTokenResponse,
@@ -7,13 +7,12 @@ import {
   resolveRequestedResources,
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
-import { signatureAlgorithms } from '../tokens/servers/key-algorithms.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { reasonOf } from '../core/lib/wording.ts';
 import { lengthPrefixed } from '../core/lib/digest.ts';
 import { type AssertionIssuer, type FrontDoor, subjectOf } from '../core/model/front-door.ts';
-import { createAssertionKeys, type RemoteKeys, verifiedBy } from './issuer-discovery.ts';
+import { createAssertionKeys, type AssertionKeys, verifiedJwt } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import type { Resources } from './resources.ts';
@@ -24,9 +23,6 @@ import type { Store } from './store.ts';
 
 const MAX_AGE_SECONDS = 300;
 const CLOCK_TOLERANCE_SECONDS = 5;
-
-/** The errors of jose that say nothing of the assertion: the keys could not be read. */
-const outages: ReadonlySet<string> = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']);
 
 /** The parts of the grant of identity assertions. */
 export interface AssertionParts {
@@ -39,7 +35,7 @@ export interface AssertionParts {
 
 interface KnownIssuer {
   readonly settings: AssertionIssuer;
-  readonly keys: () => Promise<RemoteKeys>;
+  readonly keys: () => Promise<AssertionKeys>;
   readonly reader: ClaimsReader;
 }
 
@@ -49,13 +45,14 @@ interface AssertedAccess {
   readonly scopes: readonly string[];
 }
 
-interface AssertionRequest {
+/** The parameters of the JWT bearer grant, RFC 7523 §2.1. */
+export interface JwtBearerRequest {
   assertion?: string;
   scope?: string;
   resource?: string;
 }
 
-type Context = TokenEndpointGrantContext<AssertionRequest>;
+export type JwtBearerContext = TokenEndpointGrantContext<JwtBearerRequest>;
 
 /**
  * The JWT bearer grant (RFC 7523 §2.1) for identity assertions (ID-JAG, MCP enterprise-managed authorization): the
@@ -81,22 +78,13 @@ export class Assertions {
     );
   }
 
-  /** Adds the grant to `provider`, if an issuer of assertions is configured. */
-  register(provider: Provider): void {
-    if (this.#issuers.size === 0) return;
-    provider.registerGrantType<AssertionRequest>(jwtBearerGrant, (ctx) => this.#exchange(provider, ctx), [
-      'assertion',
-      'scope',
-      'resource',
-    ]);
-  }
-
   /** The claims of a token that an assertion was exchanged for; undefined: of any other. */
   claimsOf(token: object): MappedClaims | undefined {
     return this.#claims.get(token);
   }
 
-  async #exchange(provider: Provider, ctx: Context): Promise<void> {
+  /** Answers a request of the grant. */
+  async exchange(provider: Provider, ctx: JwtBearerContext): Promise<void> {
     const { client, params } = ctx.oidc;
     const { assertion = '', scope } = params;
     const { settings, keys, reader } = this.#issuerOf(assertion);
@@ -144,32 +132,21 @@ export class Assertions {
     return this.#issuers.get(named ?? '') ?? refuse('iss is not an issuer of front_door.assertions');
   }
 
-  async #verified(assertion: string, issuer: string, issuerKeys: () => Promise<RemoteKeys>): Promise<JWTPayload> {
+  async #verified(assertion: string, issuer: string, keys: () => Promise<AssertionKeys>): Promise<JWTPayload> {
     const { frontDoor, clock } = this.#parts;
-    try {
-      const keys = await issuerKeys();
-      const options = {
-        typ: 'oauth-id-jag+jwt',
-        algorithms: [...signatureAlgorithms],
-        issuer,
-        audience: frontDoor.issuer,
-        requiredClaims: ['sub', 'client_id', 'resource', 'scope', 'jti', 'iat', 'exp'],
-        maxTokenAge: MAX_AGE_SECONDS,
-        clockTolerance: CLOCK_TOLERANCE_SECONDS,
-        currentDate: new Date(clock()),
-      };
-      return (await verifiedBy(keys, () => jwtVerify(assertion, keys, options))).payload;
-    } catch (error) {
-      if (error instanceof jose.JOSEError && !outages.has(error.code)) throw new errors.InvalidGrant(error.message);
-      // RFC 6749 has no error for an outage: the client may try again with the same assertion.
-      throw new errors.CustomOIDCProviderError(
-        'temporarily_unavailable',
-        `the issuer of the assertion cannot be asked for its keys: ${reasonOf(error)}`,
-      );
-    }
+    const { payload } = await verifiedJwt(assertion, keys, {
+      typ: 'oauth-id-jag+jwt',
+      issuer,
+      audience: frontDoor.issuer,
+      requiredClaims: ['sub', 'client_id', 'resource', 'scope', 'jti', 'iat', 'exp'],
+      maxTokenAge: MAX_AGE_SECONDS,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      currentDate: new Date(clock()),
+    });
+    return payload;
   }
 
-  #read(payload: JWTPayload, { oidc: { client, params } }: Context): AssertedAccess {
+  #read(payload: JWTPayload, { oidc: { client, params } }: JwtBearerContext): AssertedAccess {
     const { sub, aud, jti, scope, client_id: clientId, resource: named } = payload;
     const subject = subjectIn(sub);
     if (typeof jti !== 'string' || jti === '') refuse('jti is not a text');
@@ -235,7 +212,7 @@ function subjectIn(sub: unknown): string {
 }
 
 /** RFC 7800 §3.1: an assertion that names a key counts only with a proof for that key. */
-function requirePossession({ cnf }: JWTPayload, thumbprint: string | undefined): void {
+export function requirePossession({ cnf }: JWTPayload, thumbprint: string | undefined): void {
   if (cnf === undefined) return;
   if (thumbprint === undefined || ownMember(cnf, 'jkt') !== thumbprint)
     refuse('the client does not prove the key of cnf');

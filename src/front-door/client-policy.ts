@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isObject } from '../core/lib/json/own-member.ts';
-import type { FrontDoor } from '../core/model/front-door.ts';
+import { type FrontDoor, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import { loopbackHosts } from '../core/lib/ip-address.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';
@@ -13,6 +13,11 @@ export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const GATEWAY_CLIENT = 'gateway';
 /** The client by which people sign in for the page of approvals, and whose tokens decide. It never gets a code. */
 export const APPROVAL_CLIENT = 'approvals';
+
+/** Whether a client identifier is that of a workload. */
+export function isWorkload(clientId: string): boolean {
+  return clientId.startsWith(WORKLOAD_PREFIX);
+}
 
 /** Members of a registration that neither OAuth nor OpenID Connect defines, in the answer's order, R-186. */
 export const policyMembers = [
@@ -65,7 +70,12 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
   };
 
   function isOperators(clientId: string): boolean {
-    return clientId === GATEWAY_CLIENT || clientId === APPROVAL_CLIENT || clients.registered.has(clientId);
+    return (
+      clientId === GATEWAY_CLIENT ||
+      clientId === APPROVAL_CLIENT ||
+      isWorkload(clientId) ||
+      clients.registered.has(clientId)
+    );
   }
 
   function dictated(asked: ClientMetadata, isDocument: boolean): ClientMetadata {

@@ -1,5 +1,5 @@
 import type { ClientMetadata, Client } from 'oidc-provider';
-import type { FrontDoor } from '../core/model/front-door.ts';
+import { type FrontDoor, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import { loopbackHosts } from '../core/lib/ip-address.ts';
 import { applicationType, APPROVAL_CLIENT, GATEWAY_CLIENT, isDocumentId, jwtBearerGrant } from './client-policy.ts';
 import type { ScopeRules } from './scope-rules.ts';
@@ -39,8 +39,17 @@ export function registeredClients(
     response_types: ['code'],
     scope: `openid ${scopes.all}`,
   };
+  // The first one stands for a workload before its token is read.
+  const workloads = frontDoor.workloads.size === 0 ? [] : ['', ...frontDoor.workloads.keys()];
   return [
     ...own,
+    ...workloads.map((name): ClientMetadata => ({
+      client_id: WORKLOAD_PREFIX + name,
+      token_endpoint_auth_method: 'none',
+      grant_types: [jwtBearerGrant],
+      response_types: [],
+      redirect_uris: [],
+    })),
     ...(hasApprovals ? [page] : []),
     {
       client_id: GATEWAY_CLIENT,

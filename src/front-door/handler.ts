@@ -4,8 +4,12 @@ import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../core/model/config.ts';
-import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver } from '../core/model/front-door.ts';
+import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import { boundedBytes } from '../core/lib/http/bodies.ts';
+import { http } from '../core/lib/http/node-http.ts';
+import { isWorkload } from './client-policy.ts';
+import { workloadRequest } from './workloads.ts';
 import { createAdmission, type Excess, type LimitName } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
@@ -146,12 +150,39 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
       return callback(request, response, name, new URLSearchParams(query));
     }
     if (!isEndpoint(path)) return notFound(response);
+    const sent =
+      frontDoor.workloads.size > 0 && path === routes.token ? await admitWorkload(request, response) : request;
+    if (sent === undefined) return;
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
     response.setHeader('content-security-policy', foreignPagePolicy);
-    request.url = rest.length === 0 ? path : `${path}?${query}`;
-    mount(request, prefix);
-    return answer(request, response);
+    sent.url = rest.length === 0 ? path : `${path}?${query}`;
+    mount(sent, prefix);
+    return answer(sent, response);
+  }
+
+  /**
+   * The request as oidc-provider serves it: a workload is no client, and its request gets the identifier of one.
+   * Undefined: it was answered.
+   */
+  async function admitWorkload(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<IncomingMessage | undefined> {
+    if (request.method !== 'POST') return request;
+    const body = await readBody(request, response);
+    if (body === undefined) return undefined;
+    const form = new URLSearchParams(body.toString());
+    const kind = workloadRequest(form, request, frontDoor.assertions.size > 0);
+    if (kind === undefined) return withBody(request, body);
+    if (kind === 'admitted') {
+      form.set('client_id', WORKLOAD_PREFIX);
+      return withBody(request, Buffer.from(form.toString()));
+    }
+    const why = 'a workload does not authenticate as a client';
+    observer.token('workload', 'invalid_request', { why });
+    refuseJson(response, 400, { error: 'invalid_request', error_description: why });
+    return undefined;
   }
 
   /** At most once a minute for each limit: a flood must not fill the log too. */
@@ -188,12 +219,49 @@ function refuseForNow(path: string, response: ServerResponse, { limit, waitMs }:
   const error = 'temporarily_unavailable';
   const why = texts.failed.tooMany(limit);
   if (pages.test(path)) return sendPage(response, 429, failedPage(why, error));
+  refuseJson(response, 429, { error, error_description: why });
+}
+
+/** RFC 6749 §5.2. */
+function refuseJson(
+  response: ServerResponse,
+  status: number,
+  body: { readonly error: string; readonly error_description: string },
+): void {
   const headers = {
     'content-type': 'application/json',
     'cache-control': 'no-store',
     'access-control-allow-origin': '*',
   };
-  response.writeHead(429, headers).end(JSON.stringify({ error, error_description: why }));
+  response.writeHead(status, headers).end(JSON.stringify(body));
+}
+
+/** The longest body that oidc-provider reads. */
+const MAX_BODY_BYTES = 56 * 1024;
+
+/** The body of a request; undefined: it was refused, or the caller has left. */
+async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer | undefined> {
+  const tooLong = new errors.InvalidRequest('failed to parse the request body', 413);
+  try {
+    return await boundedBytes(request, MAX_BODY_BYTES, () => tooLong);
+  } catch (error) {
+    if (error !== tooLong) response.destroy();
+    else refuseJson(response, 413, { error: tooLong.error, error_description: 'the request body is too long' });
+    return undefined;
+  }
+}
+
+/** A request that was read, with the same or another body. */
+function withBody(request: IncomingMessage, body: Buffer): IncomingMessage {
+  const { method, url, headers, httpVersion, httpVersionMajor, httpVersionMinor } = request;
+  const { 'transfer-encoding': _, ...kept } = headers;
+  const sent = new http.IncomingMessage(request.socket);
+  // `complete`: Node ends the connection of a request whose body ended early.
+  Object.assign(sent, { method, url, httpVersion, httpVersionMajor, httpVersionMinor, complete: true });
+  sent.headers = { ...kept, 'content-length': String(body.length) };
+  sent.push(body);
+  sent.push(null);
+  return sent;
 }
 
 function notFound(response: ServerResponse): void {
@@ -207,10 +275,13 @@ function isOneOf({ method }: IncomingMessage, methods: readonly string[]): boole
 function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error: unknown) => void): void {
   const grantOf = (ctx: KoaContextWithOIDC): string => {
     const grant = ctx.oidc.params?.['grant_type'];
+    if (isWorkload(ctx.oidc.client?.clientId ?? '')) return 'workload';
     return typeof grant === 'string' && grant.length < 100 ? grant : 'unknown';
   };
   const clientOf = (ctx: KoaContextWithOIDC): { readonly client_id?: string } =>
-    ctx.oidc.client === undefined ? {} : { client_id: ctx.oidc.client.clientId };
+    ctx.oidc.client === undefined || ctx.oidc.client.clientId === WORKLOAD_PREFIX
+      ? {}
+      : { client_id: ctx.oidc.client.clientId };
   provider.on('grant.success', (ctx) => observer.token(grantOf(ctx), 'ok', clientOf(ctx)));
   provider.on('grant.error', (ctx, error) => {
     const { error_detail: why } = error;

@@ -11,9 +11,9 @@ import type { RevocationCheck } from '../core/model/revocation.ts';
 import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
 import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
-import { Assertions } from './assertions.ts';
+import { Assertions, type JwtBearerRequest } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
-import { APPROVAL_CLIENT, createClientPolicy, GATEWAY_CLIENT } from './client-policy.ts';
+import { APPROVAL_CLIENT, createClientPolicy, GATEWAY_CLIENT, isWorkload, jwtBearerGrant } from './client-policy.ts';
 import { createConsentPolicy } from './interactions.ts';
 import type { Keys } from './keys.ts';
 import { document, pageHeaders, type Page } from './page.ts';
@@ -22,11 +22,12 @@ import { accountOf, type People } from './people.ts';
 import { registeredClients } from './clients.ts';
 import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
-import type { ScopeRules } from './scope-rules.ts';
+import { cutScopes, type ScopeRules } from './scope-rules.ts';
 import { factsOf } from './sign-ins.ts';
 import type { Store } from './store.ts';
 import { texts } from './texts.ts';
 import { anyPattern } from './url-pattern.ts';
+import { Workloads } from './workloads.ts';
 
 /** The parts that a provider shares with those of earlier and later configurations. */
 export interface ProviderSurroundings {
@@ -68,6 +69,7 @@ export function createProvider(parts: ProviderParts): Provider {
   const path = new URL(issuer).pathname.replace(/\/$/, '');
   const isSecure = issuer.startsWith('https:');
   const assertions = new Assertions(parts);
+  const workloads = new Workloads(parts);
   const registrationMs = clients.registration?.lifetimeMs ?? DAY * 1000;
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
@@ -148,7 +150,7 @@ export function createProvider(parts: ProviderParts): Provider {
     extraTokenClaims: async (ctx, token) => {
       if (!('accountId' in token)) {
         const clientId = String(token.clientId);
-        return { ...clients.registered.get(clientId)?.claims, sub: clientId };
+        return workloads.claimsOf(token) ?? { ...clients.registered.get(clientId)?.claims, sub: clientId };
       }
       // A token of the page of approvals comes of no request.
       const entities = (ctx as typeof ctx | undefined)?.oidc.entities;
@@ -209,7 +211,14 @@ export function createProvider(parts: ProviderParts): Provider {
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
   provider.on('authorization.success', renew);
   provider.on('grant.success', renew);
-  assertions.register(provider);
+  if (frontDoor.assertions.size > 0 || frontDoor.workloads.size > 0) {
+    const parameters = ['assertion', 'scope', 'resource'];
+    provider.registerGrantType<JwtBearerRequest>(
+      jwtBearerGrant,
+      (ctx) => (isWorkload(ctx.oidc.client.clientId) ? workloads : assertions).exchange(provider, ctx),
+      parameters,
+    );
+  }
   return provider;
 
   /** A registration lives on with each code and each token. A client of the operator, or with a document, has none. */
@@ -264,7 +273,8 @@ export function createProvider(parts: ProviderParts): Provider {
   function resourceServer(ctx: KoaContextWithOIDC, indicator: string, clientId: string): ResourceServer {
     const { params } = ctx.oidc;
     if (params?.['resource'] !== undefined) onlyOne(params['resource']);
-    if (params?.['grant_type'] === 'client_credentials' && parts.resources.isForApprovers(indicator))
+    const isPerson = params?.['grant_type'] !== 'client_credentials' && !isWorkload(clientId);
+    if (!isPerson && parts.resources.isForApprovers(indicator))
       throw new errors.InvalidTarget('only people approve calls');
     return {
       audience: parts.resources.audienceOf(indicator, clientId),
@@ -273,18 +283,6 @@ export function createProvider(parts: ProviderParts): Provider {
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };
   }
-}
-
-/**
- * The scopes that a party gets without a person: of those that it asks for, or of all, those that it may have.
- *
- * @throws {InvalidScope} if none is left.
- */
-function cutScopes(asked: unknown, most: readonly string[]): string {
-  const names = typeof asked === 'string' ? asked.split(' ') : most;
-  const granted = most.filter((name) => names.includes(name));
-  if (granted.length > 0) return granted.join(' ');
-  throw new errors.InvalidScope('none of the requested scopes is allowed', typeof asked === 'string' ? asked : '');
 }
 
 /** The longest life of an assertion by which a client authenticates: the front door remembers it that long. */
@@ -331,14 +329,15 @@ function signInClaims(source: SignInSource | undefined): Readonly<Record<string,
   };
 }
 
-function features({ frontDoor: { clients } }: ProviderParts) {
+function features({ frontDoor: { clients, workloads } }: ProviderParts) {
   const isListed = anyPattern(clients.metadataDocuments);
   const { registration } = clients;
   return {
     devInteractions: { enabled: false },
     dPoP: { enabled: true },
     clientCredentials: {
-      enabled: [...clients.registered.values()].some(({ grants }) => grants.has('client_credentials')),
+      enabled:
+        workloads.size > 0 || [...clients.registered.values()].some(({ grants }) => grants.has('client_credentials')),
     },
     pushedAuthorizationRequests: { enabled: false },
     userinfo: { enabled: false },

@@ -1,3 +1,4 @@
+import { errors } from 'oidc-provider';
 import type { FrontDoor, FrontDoorScope } from '../core/model/front-door.ts';
 
 /** The rules of the scopes that a request or a token asks for. */
@@ -35,4 +36,16 @@ export function createScopeRules({ scopes, tokens }: Pick<FrontDoor, 'scopes' | 
     freshEnough: (ageSeconds) =>
       [...scopes].flatMap(([name, { maxAgeMs = Infinity }]) => (ageSeconds * 1000 <= maxAgeMs ? [name] : [])).join(' '),
   };
+}
+
+/**
+ * The scopes that a party gets without a person: of those that it asks for, or of all, those that it may have.
+ *
+ * @throws {InvalidScope} if none is left.
+ */
+export function cutScopes(asked: unknown, most: readonly string[]): string {
+  const names = typeof asked === 'string' ? asked.split(' ') : most;
+  const granted = most.filter((name) => names.includes(name));
+  if (granted.length > 0) return granted.join(' ');
+  throw new errors.InvalidScope('none of the requested scopes is allowed', typeof asked === 'string' ? asked : '');
 }

@@ -87,6 +87,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     log: (...event) => log.event(...event),
     answers: shared.answers,
     replays: shared.replay,
+    ledger: shared.ledger,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -159,7 +160,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      ledger: shared.ledger,
       approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),

@@ -31,8 +31,10 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   'front-door': ['serve', 'commands'],
 };
 
-/** The interface of capabilities: below them. */
-const CAPABILITY = 'src/capabilities/capability.ts';
+/** The interface of capabilities, and what their commands are made of: below them. */
+function isKit(path: string): boolean {
+  return /^src\/capabilities\/[\w-]+\.ts$/.test(path) && path !== 'src/capabilities/all.ts';
+}
 
 /** The order of the stages. It knows their types, and none of their code. */
 const PATH_OF_A_REQUEST = 'src/core/gateway/pipeline.ts';
@@ -76,7 +78,7 @@ const impure: readonly string[] = ['mcp/client'];
 /** The room of `src/` that a file is in, or its name when it is in none. */
 function partOf(path: string): string {
   const [, room = '', inner = ''] = path.split('/');
-  if (path === CAPABILITY) return 'core/gateway';
+  if (isKit(path)) return 'core/gateway';
   return room === 'core' || (room === 'capabilities' && inner.endsWith('.ts')) ? `${room}/${inner}` : room;
 }
 
@@ -112,10 +114,10 @@ export function wrongDirections(files: readonly SourceFile[]): readonly string[]
 
 function mayImport(path: string, target: string): boolean {
   const from = partOf(path);
-  if (!target.startsWith('src/')) return outside[path === CAPABILITY ? 'capabilities' : from]?.test(target) === true;
+  if (!target.startsWith('src/')) return outside[isKit(path) ? 'capabilities' : from]?.test(target) === true;
   const to = partOf(target);
   if (path === PATH_OF_A_REQUEST) return to === 'core/model';
-  if (from === 'core/gateway' && to === 'core/gateway') return dirname(path) === dirname(target) || path === CAPABILITY;
+  if (from === 'core/gateway' && to === 'core/gateway') return dirname(path) === dirname(target) || isKit(path);
   if (from === 'core/gateway' && to === 'core/policy') return false;
   if (roomOf(path) === roomOf(target)) return true;
   if (to === 'capabilities') return from === 'capabilities/all.ts';

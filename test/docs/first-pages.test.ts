@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { loaded } from '../serve/config/folder.ts';
+import { certificate } from '../support/certificates.ts';
 import { blocksIn, sectionsOf, type Block } from './page.ts';
 
 const page = (name: string): Promise<string> => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
@@ -56,32 +57,39 @@ describe('docs/authorization-servers.md', () => {
   });
 });
 
-test('docs/front-door.md has blocks that load, each within the first one', async () => {
-  const named = yamlIn(await page('front-door.md')).map(({ text }) => ({
-    text,
-    name: /^# (.*)/.exec(text)?.[1] ?? '',
-  }));
-  const policies = named.filter(({ name }) => name.startsWith('policies/'));
-  const [first, ...rest] = named.filter((block) => !policies.includes(block) && block.name !== 'in the pod');
-  expect([policies.length, rest.length]).toEqual([2, 4]);
-  const files = Object.fromEntries(policies.map(({ name, text }) => [name, text]));
+test.each([
+  ['front-door.md', { policies: 1, blocks: 1 }],
+  ['callers.md', { policies: 1, blocks: 5 }],
+])('docs/%s has blocks that load, each within the first one of the front door', async (name, counts) => {
+  const blocks = async (file: string) => yamlIn(await page(file)).filter(({ text }) => !text.startsWith('# in the'));
+  const [first, ...others] = await blocks('front-door.md');
+  const own = name === 'front-door.md' ? others : await blocks(name);
+  const isPolicy = ({ file = '' }: Block): boolean => file.startsWith('policies/');
+  const rest = own.filter((block) => !isPolicy(block));
+  expect({ policies: own.filter(isPolicy).length, blocks: rest.length }).toEqual(counts);
+  const policies = [...others, ...own].filter(isPolicy).map(({ file = '', text }) => [file, text]);
+  const ca = await readFile(certificate('ca'), 'utf8');
+  const files = { ...(Object.fromEntries(policies) as object), 'ca.crt': ca, token: 't0ken' };
   const whole = parse(first?.text ?? '') as Record<string, Record<string, unknown>>;
   for (const { text } of [{ text: '' }, ...rest]) {
     const {
       routes = [],
       front_door: more = {},
-      ...others
-    } = (parse(text) ?? {}) as Record<string, unknown> as {
+      ...keys
+    } = (parse(text.replaceAll('/var/run/secrets/kubernetes.io/serviceaccount/', '')) ?? {}) as Record<
+      string,
+      unknown
+    > as {
       routes?: readonly { readonly name: string }[];
       front_door?: object;
     };
     const merged = {
       ...whole,
-      ...others,
+      ...keys,
       front_door: {
         ...whole['front_door'],
         ...more,
-        ...(routes.some(({ name }) => name === 'signin') && { issuer: 'https://mcp.example.com/signin' }),
+        ...(routes.some((route) => route.name === 'signin') && { issuer: 'https://mcp.example.com/signin' }),
       },
       routes: [...(whole['routes'] as unknown as readonly unknown[]), ...routes],
     };

@@ -3,7 +3,8 @@ import type { ProcessParts } from '../../src/capabilities/capability.ts';
 /** The parts of a process that counts, logs and shares nothing. */
 export const quietParts: ProcessParts = {
   clock: Date.now,
-  events: { tokenLookup() {} },
+  events: { returned() {}, tokenLookup() {} },
+  ledger: { reserve: () => ({ passed: true, failed: undefined }), settle() {} },
   log() {},
   answers: undefined,
   replays: { firstSeen: () => true },

@@ -1,10 +1,10 @@
 import { randomBytes, hash } from 'node:crypto';
 import { parseToRewrite } from '../../core/lib/json/lossless.ts';
 import { ownMemberAt } from '../../core/lib/json/own-member.ts';
+import { reasons } from './reasons.ts';
 import { callerOf, reservationOf } from './reservation.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
-import type { Gate } from '../../core/model/gate.ts';
 import type { Action, Grant, MessageId } from '../../core/model/grant.ts';
 import type { CallHistory, HistoryCheck, CallOutcome, CountedCall } from '../../core/model/history.ts';
 import type { Failed, Ledger, Settlement, LedgerVerdict, Reservation } from '../../core/model/ledger.ts';
@@ -83,13 +83,6 @@ export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Pr
   };
 }
 
-/** The gate of rules over time; undefined for a route without them. */
-export function historyGate(route: Route, parts: CountParts): Gate | undefined {
-  const count = createCount(route, parts);
-  const judge = createJudge(route, parts.ledger);
-  return count && { span: 'count', enter: count, judge: async (_call, grant) => judge?.(grant) };
-}
-
 interface CallerHistory {
   readonly principal: Principal;
   /** Undefined for a call that no rule over time concerns. */
@@ -157,7 +150,7 @@ class LedgerCall implements CountedCall {
 }
 
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
-  if (failed.why === 'full') return new Denial('history.full', failed.detail);
+  if (failed.why === 'full') return new Denial(reasons['history.full'], failed.detail);
   const check = checks[failed.check] as HistoryCheck;
   const { reason, detail, rule, because } = check.denial;
   const retryAfterSeconds = check.kind === 'quota' ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
@@ -219,7 +212,7 @@ export function createCountUnderOwnId(
         continues: undefined,
       });
     const { failed } = await reserve(id, [{ kind: 'never_after', track, amount: 0, limit: 0 }]);
-    if (failed?.why === 'full') throw new Denial('history.full', failed.detail);
+    if (failed?.why === 'full') throw new Denial(reasons['history.full'], failed.detail);
     if (failed !== undefined) throw new Denial('body.message', 'its id is that of another request in progress');
     const held = hold(id, async (next) => reserve(next, []));
     try {

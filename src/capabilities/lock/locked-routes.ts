@@ -10,13 +10,14 @@ import type { DefinitionKind, LockState } from '../../core/model/definitions.ts'
 import { type Lock, lockOf } from './settings.ts';
 import { type Sighting, LockComparison, verbOf } from './comparison.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
+import { reasons } from './reasons.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/lists.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { OnRoute } from '../../core/model/gate.ts';
-import { isLockedKind, listedKinds } from '../../core/model/mcp.ts';
+import { isLockedKind } from '../../core/model/mcp.ts';
 import type { McpTarget } from '../../core/model/policy.ts';
 
 /** The locks of all routes. */
@@ -160,7 +161,7 @@ export function createRouteLock(
     if (verdict === 'unverified') {
       lookSoon();
       const retryAfterSeconds = untilNextMs() / 1000;
-      throw new Denial('lock.unverified', 'wanted a comparison with what was approved, found none yet', {
+      throw new Denial(reasons['lock.unverified'], 'wanted a comparison with what was approved, found none yet', {
         rule,
         retryAfterSeconds,
       });
@@ -168,7 +169,7 @@ export function createRouteLock(
     // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
     if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
-    throw new Denial(listedKinds[kind].changed, detail, { rule, because: policy?.because({ kind, name }) });
+    throw new Denial(reasons[`${kind}.changed`], detail, { rule, because: policy?.because({ kind, name }) });
   }
 
   return {

@@ -8,8 +8,10 @@ import { isLockedKind } from '../../core/model/mcp.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Capability } from '../capability.ts';
+import { lockCommands } from './commands.ts';
 import { lockMetrics } from './metrics.ts';
 import { loadLocks, openLocks } from './opened.ts';
+import { reasons } from './reasons.ts';
 import { lockOf } from './settings.ts';
 
 export const lock: Capability = {
@@ -22,8 +24,10 @@ export const lock: Capability = {
       return readLocks(folder);
     },
   },
+  reasons,
   metrics: lockMetrics,
   openProcess: openLocks,
+  commands: { after: 'check', of: lockCommands },
   examine: async (config) => (await import('./doctor.ts')).examineLocks(config),
   notesOn: (route, attempt) => (mayRefuse(route, attempt) ? [note] : []),
 };

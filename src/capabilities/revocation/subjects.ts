@@ -75,7 +75,8 @@ function simple(format: string, subject: Subject, targets: readonly RevocationTa
     case 'email': {
       const { email } = subject;
       if (!isName(email) || !email.includes('@')) return malformed('email of the subject is not an address');
-      return named(targets, (target) => withEmail(target, lowerCase(email)));
+      const ofPeople = targets.filter(({ isWorkload }) => isWorkload !== true);
+      return named(ofPeople, (target) => withEmail(target, lowerCase(email)));
     }
     case 'jwt_id': {
       const { iss, jti } = subject;
@@ -164,7 +165,9 @@ function named(
   return { kind: 'named', named: targets.map((target) => ({ target, tokens: tokensOf(target) })) };
 }
 
-function withSubject({ name, tokenIssuer: issuer, isProvider }: RevocationTarget, sub: string): RevokedTokens {
+function withSubject(target: RevocationTarget, sub: string): RevokedTokens {
+  const { name, tokenIssuer: issuer, isProvider, isWorkload } = target;
+  if (isWorkload === true) return { issuer, subject: subjectOf('workload', name, sub) };
   return { issuer, subject: isProvider ? subjectOf('provider', name, sub) : sub };
 }
 

@@ -4,7 +4,7 @@ import { KeySource, publishedKeys } from '../../tokens/keys.ts';
 import { OtherIssuer } from '../../tokens/servers/discovery.ts';
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorithms.ts';
-import { GATEWAY_SECRET_VARIABLE } from '../../serve/config/front-door.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../../core/model/front-door.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerClient,

@@ -9,7 +9,7 @@ import type { FrontDoor } from '../../core/model/front-door.ts';
 import { clients } from '../../core/model/quirks/clients.ts';
 import { connectStore, unobserved } from '../../capabilities/shared-store/connection.ts';
 import type { OptionsOf } from '../options.ts';
-import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
 import { fetchText } from './finding.ts';

@@ -3,13 +3,20 @@ import { dirname } from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { createDocumentFetch } from '../../front-door/document-fetch.ts';
 import { createProviderClient, type ProviderClient } from '../../front-door/identity-provider.ts';
-import { discoverKeys } from '../../front-door/issuer-discovery.ts';
+import { createWorkloadKeys, discoverKeys } from '../../front-door/issuer-discovery.ts';
 import { KeysFault, readSecret } from '../../front-door/keys.ts';
+import { boundedAnswer } from '../../core/lib/http/bodies.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { AssertionIssuer, FrontDoor, IdentityProvider } from '../../core/model/front-door.ts';
+import type {
+  AssertionIssuer,
+  FrontDoor,
+  IdentityProvider,
+  RegisteredClient,
+  Workload,
+} from '../../core/model/front-door.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { fetchText } from './finding.ts';
@@ -29,6 +36,8 @@ export async function examineFrontDoor(config: Config, isStarted = true): Promis
     examineKeys(frontDoor, config),
     ...[...frontDoor.providers.values()].map((provider) => examineProvider(provider, frontDoor)),
     ...[...frontDoor.assertions.values()].map(examineAssertions),
+    ...[...frontDoor.workloads.values()].map(examineWorkload),
+    ...[...frontDoor.clients.registered].map(examineClientKeys),
     examineDocuments(frontDoor),
   ];
   return (await Promise.all(found)).flat();
@@ -142,6 +151,60 @@ async function examineAssertions(settings: AssertionIssuer): Promise<readonly Fi
   } catch (error) {
     const reason = reasonOf(error);
     return [on.fail(`${settings.issuer} cannot be discovered (${reason})`, remedyForReason(reason, undiscovered))];
+  }
+}
+
+/** The subjects that known platforms write, by what their patterns begin with. */
+const subjectForms: readonly (readonly [issuer: RegExp, platform: string, form: RegExp, example: string])[] = [
+  [/^https:\/\/token\.actions\.githubusercontent\.com$/, 'GitHub', /^repo:/, 'repo:OWNER/NAME:ref:refs/heads/main'],
+  [/^https:\/\/gitlab\./, 'GitLab', /^project_path:/, 'project_path:GROUP/NAME:ref_type:branch:ref:main'],
+  [
+    /kubernetes|\/\/oidc\.eks\.|\/\/container\.googleapis\./,
+    'Kubernetes',
+    /^system:serviceaccount:[^:]+:[^:]+$/,
+    'system:serviceaccount:NAMESPACE:NAME',
+  ],
+];
+
+/** Asks a platform for its keys, and compares the subjects with what it writes. */
+async function examineWorkload(settings: Workload): Promise<readonly Finding[]> {
+  const { name, issuer, jwks } = settings;
+  const on = findingsOn(`front_door.workloads.${name}`);
+  const [, platform, form, example] = subjectForms.find(([pattern]) => pattern.test(issuer)) ?? [];
+  const odd = settings.subjects.filter((pattern) => form?.test(pattern) === false);
+  const subjects = odd.map((pattern) =>
+    on.warn(`${JSON.stringify(pattern)} is no subject of ${platform}`, `write it as ${platform} does: ${example}`),
+  );
+  const where = typeof jwks === 'string' ? jwks : issuer;
+  try {
+    const keys = await createWorkloadKeys(settings, Date.now)();
+    if ('reload' in keys) await keys.reload();
+    const count = keys.jwks()?.keys.length ?? 0;
+    if (count > 0) return [on.ok(`${where} has ${count} ${count === 1 ? 'key' : 'keys'}`), ...subjects];
+    return [on.fail(`${where} has no key`, 'check jwks: no token of this platform counts'), ...subjects];
+  } catch (error) {
+    const reason = reasonOf(error);
+    const remedy = remedyForReason(reason, 'check issuer and jwks, and ca and token where it wants them');
+    return [on.fail(`${where} cannot be asked for its keys (${reason})`, remedy), ...subjects];
+  }
+}
+
+const MAX_KEY_SET_BYTES = 256 * 1024;
+
+/** Asks for the keys of a client as the front door does. */
+async function examineClientKeys([id, { jwksUri }]: readonly [string, RegisteredClient]): Promise<readonly Finding[]> {
+  if (jwksUri === undefined) return [];
+  const on = findingsOn(`front_door.clients.registered.${id}`);
+  const remedy = 'check jwks_uri, and that it is reachable from here: without its keys the client gets no token';
+  try {
+    const trusted = new Set([new URL(jwksUri).href]);
+    const answer = await createDocumentFetch({ allowed: [], trusted, clock: Date.now })(jwksUri);
+    const body = await boundedAnswer(answer, MAX_KEY_SET_BYTES).then(async (bounded) => bounded.text());
+    const keys = answer.status === 200 ? ownMember(parsedJson(body), 'keys') : undefined;
+    if (Array.isArray(keys) && keys.length > 0) return [on.ok(`${jwksUri} has its keys`)];
+    return [on.fail(`${jwksUri} answered ${answer.status}, and no key set`, remedy)];
+  } catch (error) {
+    return [on.fail(`${jwksUri} cannot be reached (${reasonOf(error)})`, remedy)];
   }
 }
 

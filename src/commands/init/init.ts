@@ -8,7 +8,7 @@ import { shellWord as word } from '../../core/lib/wording.ts';
 import type { McpServerFault } from '../../mcp/client/ask-server.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { OptionsOf } from '../options.ts';
-import { type ExitCode, Failure, print, reportProblems, UsageError } from '../terminal.ts';
+import { type ExitCode, Failure, print, reportProblems, UsageError } from '../../capabilities/terminal.ts';
 import { escaped, toolsPolicy } from './tools-policy.ts';
 
 /**

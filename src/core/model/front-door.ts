@@ -7,6 +7,9 @@ import type { Rate } from './route.ts';
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
 
+/** Holds the secret between the front door and the gateway where no `session_key` is configured. */
+export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
+
 /** Begins the `client_id` of tokens that workloads got; the name of the workload follows. */
 export const WORKLOAD_PREFIX = 'workload:';
 
@@ -26,6 +29,8 @@ export interface FrontDoor {
   readonly acrValues: readonly string[];
   readonly tokens: { readonly format: 'opaque' | 'jwt'; readonly lifetimeMs: number };
   readonly assertions: ReadonlyMap<string, AssertionIssuer>;
+  /** In their order: of those that fit a token, the first counts. */
+  readonly workloads: ReadonlyMap<string, Workload>;
   readonly limits: FrontDoorLimits;
   /** The front door as the gateway trusts it, under the name {@link FRONT_DOOR}. */
   readonly server: AuthorizationServer;
@@ -154,6 +159,29 @@ export interface AssertionIssuer extends TrustedIssuer {
   readonly scopes: readonly string[];
 }
 
+/** A platform whose workloads exchange their tokens. */
+export interface Workload extends TrustedIssuer {
+  /** What `aud` contains. */
+  readonly audience: string;
+  /** Patterns of `sub`: `*` stands for a run without `:` and `/`, `**` for any run, neither for an empty one. */
+  readonly subjects: readonly string[];
+  /** The most that a token gets. */
+  readonly scopes: readonly string[];
+  /** Undefined: as long as other tokens. */
+  readonly lifetimeMs: number | undefined;
+  /** The URL of its keys, or the keys; undefined: its metadata name them. */
+  readonly jwks: string | JSONWebKeySet | undefined;
+  /** The authorities in place of those of the system, as PEM. */
+  readonly ca: string | undefined;
+  /** The bearer token for metadata and keys. */
+  readonly token: string | undefined;
+}
+
+/** RFC 7517 §5. */
+interface JSONWebKeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** Observes the front door, for metrics and the log. */
 export interface FrontDoorObserver {
   signIn(
@@ -180,12 +208,12 @@ export interface FrontDoorObserver {
   ): void;
 }
 
-/** The party that vouches for a subject: a provider, or an issuer of assertions with subjects of its own. */
-export type SubjectSource = 'provider' | 'assertion';
+/** The party that vouches for a subject: a provider, a platform, or an issuer of assertions with own subjects. */
+export type SubjectSource = 'provider' | 'assertion' | 'workload';
 
 /**
- * The `sub` of a person in the front door's tokens: the same at each sign-in, after restarts and on all replicas, and
- * opaque to clients.
+ * The `sub` of a person or a workload in the front door's tokens: the same each time, after restarts and on all
+ * replicas, and opaque to clients.
  *
  * @param name The name of the provider or of the issuer in the configuration.
  * @param subject The `sub` that it asserts.

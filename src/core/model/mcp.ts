@@ -7,7 +7,7 @@
  */
 
 import { plainName } from '../lib/look-alike.ts';
-import type { Reason, ReasonBy } from './reasons.ts';
+import type { ReasonBy } from './reasons.ts';
 
 /**
  * The longest method, and the longest name of a tool or a prompt, in UTF-16 code units. A longer one is refused before
@@ -55,8 +55,8 @@ interface TargetRow extends ListedRow {
   readonly usedBy: RequestName;
   /** The method of a message that names one. Only a completion names a template. */
   readonly namedBy: RequestName;
-  /** The refusal of one that is not as it was approved; absent: a lock does not cover such. */
-  readonly changed?: Reason;
+  /** Whether a lock covers the definitions of such. */
+  readonly isLockable?: true;
 }
 
 /** A kind of handles: the gateway never accepts a handle of one kind as one of the other. */
@@ -218,7 +218,7 @@ export const listedKinds = {
     unlisted: 'tool.unlisted',
     usedBy: 'tools/call',
     namedBy: 'tools/call',
-    changed: 'tool.changed',
+    isLockable: true,
   },
   resource: {
     key: 'resources',
@@ -240,7 +240,7 @@ export const listedKinds = {
     unlisted: 'prompt.unlisted',
     usedBy: 'prompts/get',
     namedBy: 'prompts/get',
-    changed: 'prompt.changed',
+    isLockable: true,
   },
   method: { key: 'methods', word: 'method', unlisted: 'method.unlisted' },
   request: { key: 'requests', word: 'request', unlisted: 'request.unlisted' },
@@ -263,12 +263,12 @@ export type DescribedKind = Exclude<ListedKind, 'template'>;
 
 /** The kinds whose definitions a lock covers. */
 export type LockedKind = {
-  [Kind in TargetKind]: (typeof listedKinds)[Kind] extends { changed: Reason } ? Kind : never;
+  [Kind in TargetKind]: (typeof listedKinds)[Kind] extends { isLockable: true } ? Kind : never;
 }[TargetKind];
 
 /** Whether a lock covers the definitions of a kind. */
 export function isLockedKind(kind: TargetKind | 'task' | undefined): kind is LockedKind {
-  return kind !== undefined && kind !== 'task' && 'changed' in listedKinds[kind];
+  return kind !== undefined && kind !== 'task' && 'isLockable' in listedKinds[kind];
 }
 
 /** The row of a method that has none. */

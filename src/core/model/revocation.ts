@@ -49,6 +49,8 @@ export interface RevocationTarget {
   readonly tokenIssuer: string;
   /** Whether it is an identity provider: the front door gives its people subjects of their own. */
   readonly isProvider: boolean;
+  /** Whether it is a platform, whose workloads have subjects of their own too. */
+  readonly isWorkload?: boolean;
 }
 
 /** A Shared Signals transmitter, `revocation.events.NAME`. */

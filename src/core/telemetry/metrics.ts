@@ -303,7 +303,11 @@ function toolLabel(route: Endpoint | undefined, tool: string): string {
 const grants: Readonly<Record<string, string>> = {
   authorization_code: 'authorization_code',
   refresh_token: 'refresh_token',
+  client_credentials: 'client_credentials',
+  'urn:ietf:params:oauth:grant-type:device_code': 'device_code',
   'urn:ietf:params:oauth:grant-type:jwt-bearer': 'jwt_bearer',
+  // The same one, by a platform's token.
+  workload: 'workload',
 };
 
 /** A `grant_type` as metrics and the log name it. */

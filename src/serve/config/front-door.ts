@@ -9,6 +9,7 @@ import {
   type ClientRules,
   FRONT_DOOR,
   type FrontDoor,
+  GATEWAY_SECRET_VARIABLE,
   type FrontDoorScope,
   type IdentityProvider,
   type RegisteredClient,
@@ -38,22 +39,27 @@ import type {
   RegisteredClientKeys,
 } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
+import type { Files } from '../../core/config/files.ts';
 import { loopbackHostPattern } from '../../core/lib/ip-address.ts';
 import { knownRedirects } from '../../core/model/quirks/clients.ts';
-
-/** Holds the secret between the front door and the gateway where no `session_key` is configured. */
-export const GATEWAY_SECRET_VARIABLE = 'SALLYPORT_FRONT_DOOR_SECRET';
 
 type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
 
 /**
- * `front_door`. Problems are reported to the fields, and the result is then not used.
+ * `front_door`, and the files that it names. Problems are reported to the fields, and the result is then not used.
  *
  * @param base The folder of `gateway.yaml`.
  */
-export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJS.ProcessEnv): FrontDoor | undefined {
+export async function readFrontDoor(
+  root: Field<GatewayKeys>,
+  base: string,
+  { env, files }: { readonly env: NodeJS.ProcessEnv; readonly files: Files },
+): Promise<{ readonly settings: FrontDoor; readonly files: readonly string[] }> {
   const field = root.get('front_door');
-  if (!field.present) return undefined;
+  const listed = field.get('workloads');
+  const workloads = listed.present
+    ? await (await import('./workloads.ts')).openWorkloads(listed, base, files)
+    : undefined;
   const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
   const listen = field.get('listen').read(address);
   const providers = readProviders(field.get('identity_providers'), scopePrefixes(root.get('authorization_servers')));
@@ -65,7 +71,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
   const keys = field.get('keys').text();
   const limits = field.get('limits');
   const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
-  return {
+  const settings: FrontDoor = {
     issuer,
     listen,
     keys: keys === undefined ? undefined : resolve(base, keys),
@@ -75,6 +81,8 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
     acrValues: field.get('acr_values').list(anyText),
     tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
+    workloads:
+      workloads?.read({ issuer, readClaims, readScopes: (listed) => readScopesOf(listed, scopes) }) ?? new Map(),
     limits: {
       sign_ins: readRate(limits.get('sign_ins')),
       registrations: readRate(limits.get('registrations')),
@@ -84,6 +92,7 @@ export function readFrontDoor(root: Field<GatewayKeys>, base: string, env: NodeJ
     // This place is absent, so that it has the defaults of every server.
     server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),
   };
+  return { settings, files: workloads?.files ?? [] };
 }
 
 /** An issuer without a trailing slash: every URL below it is built by appending a path. */

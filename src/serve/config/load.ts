@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder, SharedStore } from '../../core/model/config.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
 import {
@@ -21,7 +21,6 @@ import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
-import { readFrontDoor } from './front-door.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
 import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
@@ -123,14 +122,21 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const reader = { path, label: folderLabel, files, having: folder.having, problemAt: folder.problemAt };
   const beside = await Promise.all(capabilities.flatMap(({ policyFiles }) => policyFiles?.read(reader) ?? []));
   const { tls, files: tlsFiles } = await readTls(root, base, files);
+  const frontDoor = await openFrontDoor(root, base, { env, files });
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
   const texts = new Map(folder.texts);
   for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, beside };
-  const valid = { ...readRoot(root, base, referents, env), policyFolder, tls, hash };
+  const valid = { ...readRoot(root, base, referents, frontDoor?.settings), policyFolder, tls, hash };
 
-  const paths = [file, path, ...[...texts.keys()].map((name) => join(path, name)), ...expanded.files];
+  const paths = [
+    file,
+    path,
+    ...[...texts.keys()].map((name) => join(path, name)),
+    ...expanded.files,
+    ...(frontDoor?.files ?? []),
+  ];
   const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
   if (problems.length === 0) {
     const message = 'matches no path of the routes with this policy; a path is that of the whole request';
@@ -143,6 +149,17 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
   return { config, files: paths, snapshot: files.snapshot(), policyFolder };
+}
+
+/** `front_door`, with the files that it names; undefined: there is none, and its reader is not loaded. */
+async function openFrontDoor(
+  root: Field<GatewayKeys>,
+  base: string,
+  about: Parameters<typeof import('./front-door.ts').readFrontDoor>[2],
+): Promise<Awaited<ReturnType<typeof import('./front-door.ts').readFrontDoor>> | undefined> {
+  return root.get('front_door').present
+    ? (await import('./front-door.ts')).readFrontDoor(root, base, about)
+    : undefined;
 }
 
 /** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
@@ -204,11 +221,10 @@ function readRoot(
     beside,
     ...policies
   }: Pick<Referents, 'folder' | 'folderLabel'> & { readonly beside: readonly ReadBesidePolicies[] },
-  env: NodeJS.ProcessEnv,
+  frontDoor: FrontDoor | undefined,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
-  const frontDoor = readFrontDoor(root, base, env);
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));

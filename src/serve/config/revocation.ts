@@ -51,7 +51,7 @@ export function readRevocation(
     file: file === undefined ? undefined : resolve(referents.base, file),
     sources,
     endpoint,
-    commandTargets: [...targets.values()],
+    commandTargets: [...targets.values(), ...workloadsOf(referents)],
   };
 }
 
@@ -138,6 +138,17 @@ function readTargets(
   const first = subjects.present ? subjects.read(targetIn) : [...targets.values()][0];
   const others = field.get('may_revoke').list(targetIn);
   return [...new Set([...(first === undefined ? [] : [first]), ...others])];
+}
+
+/** The platforms, whose workloads only an operator ends: a source speaks of people. */
+function workloadsOf({ frontDoor }: RevocationReferents): readonly RevocationTarget[] {
+  return Array.from(frontDoor?.workloads.values() ?? [], ({ name, issuer }) => ({
+    name,
+    issuers: [issuer],
+    tokenIssuer: frontDoor?.issuer ?? '',
+    isProvider: false,
+    isWorkload: true,
+  }));
 }
 
 function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {

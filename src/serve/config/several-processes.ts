@@ -39,12 +39,6 @@ function needsOfCapabilities(config: Config): readonly string[] {
   return [
     ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
     // Until these are capabilities of the list.
-    ...[...policies]
-      .filter(({ isOverTime }) => isOverTime)
-      .map(({ name, rules }) => {
-        const hasQuotas = rules.some((rule) => /\.quota\[\d+\]$/.test(rule));
-        return `the policy ${name} has ${hasQuotas ? 'quotas' : 'rules over time'}`;
-      }),
     ...[...policies].filter(({ hasApprovals }) => hasApprovals).map(({ name }) => `the policy ${name} has approvals`),
     ...(config.revocation === undefined ? [] : ['it has revocation']),
   ];

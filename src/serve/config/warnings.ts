@@ -41,6 +41,7 @@ export const warnings: Readonly<
   revocation: revocationPlace,
   'front_door.scopes': missingScopes,
   'front_door.issuer': missingRoute,
+  'front_door.workloads': openSubjects,
   scopes: unnamedScopes,
   identity: ({ routes }) => routes.flatMap(placeholderClaims),
   claims: claimPaths,
@@ -128,6 +129,10 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
     ...Array.from(
       frontDoor?.providers ?? [],
       ([name, provider]) => [[FRONT_DOOR, 'identity_providers', name], provider] as const,
+    ),
+    ...Array.from(
+      frontDoor?.workloads ?? [],
+      ([name, workload]) => [[FRONT_DOOR, 'workloads', name], workload] as const,
     ),
     ...Array.from(revocation?.sources ?? [], ([name, source]) => [['revocation', 'events', name], source] as const),
   ];
@@ -238,6 +243,7 @@ function claimPaths({ routes, log, frontDoor }: Judged): readonly Warning[] {
     ...log.details.claims.map(({ name }, index) => [['log', 'claims', index], name] as const),
     ...sources('identity_providers', frontDoor?.providers),
     ...sources('assertions', frontDoor?.assertions),
+    ...sources('workloads', frontDoor?.workloads),
   ];
   return names.flatMap(([path, name]) => {
     const mistake = claimPathMistake(name);
@@ -269,6 +275,17 @@ function missingScopes({ frontDoor, routes, scopeHierarchy }: Judged): readonly 
       const path = [FRONT_DOOR, 'scopes'];
       return [{ path, part: 'key' as const, message: `${message}: add ${it}, or no caller can get ${it}` }];
     });
+}
+
+/** Patterns that leave open whose workloads they cover: the issuer of a hosted platform is the same for all of them. */
+function openSubjects({ frontDoor }: Judged): readonly Warning[] {
+  return Array.from(frontDoor?.workloads.values() ?? []).flatMap(({ name, subjects }) =>
+    subjects.flatMap((pattern, index) => {
+      if (!/^(?:[a-z_]+:)?\*/.test(pattern)) return [];
+      const message = `${quoted(pattern)} begins with a *, and covers workloads of any owner: name the owner`;
+      return [at([FRONT_DOOR, 'workloads', name, 'subjects', index], message)];
+    }),
+  );
 }
 
 function missingRoute({ frontDoor, publicUrl, routes }: Judged): readonly Warning[] {

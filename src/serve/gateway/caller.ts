@@ -61,7 +61,8 @@ export async function callerFields(token: string, route: Route, config: Config):
 /** A command counts and logs nothing. */
 const quiet: ProcessParts = {
   clock: Date.now,
-  events: { tokenLookup() {} },
+  events: { returned() {}, tokenLookup() {} },
+  ledger: { reserve: () => ({ passed: true, failed: undefined }), settle() {} },
   log() {},
   answers: undefined,
   replays: { firstSeen: () => false },

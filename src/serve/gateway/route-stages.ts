@@ -17,7 +17,6 @@ import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-st
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
-import { historyGate } from '../../capabilities/history/count.ts';
 import type { Gate, ProofTaker } from '../../core/model/gate.ts';
 import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
@@ -43,7 +42,6 @@ import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
-import type { Ledger } from '../../core/model/ledger.ts';
 import type { Failures, RateLimiters } from '../../core/model/shared.ts';
 import type { RevocationAccess } from '../../core/model/revocation.ts';
 import type { Log } from '../../core/telemetry/log.ts';
@@ -80,7 +78,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, ledger, approvals, capabilities, sessions } = configScope;
+  const { clients, limiters, approvals, capabilities, sessions } = configScope;
   const { events, clock, connections, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -153,9 +151,7 @@ export function createWiring(
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const [locked, ...others] = onRoute.map(({ gate }) => gate);
-    const later = [historyGate(route, { ledger, onReturned: events.returned }), ...others].filter(
-      (gate) => gate !== undefined,
-    );
+    const later = others.filter((gate) => gate !== undefined);
     const gates: readonly Gate[] = [
       ...(locked === undefined ? [] : [locked]),
       ...(approvals !== undefined && route.policy?.hasApprovals === true
@@ -278,8 +274,6 @@ export interface ProcessScope {
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
-  /** What rules over time count. */
-  readonly ledger: Ledger;
   /** Undefined: none are configured. */
   readonly approvals: LazyApprovals | undefined;
   readonly capabilities: readonly Opened[];

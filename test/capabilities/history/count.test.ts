@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { reasons } from '../../../src/capabilities/history/reasons.ts';
 import { type Count, createCount, createJudge } from '../../../src/capabilities/history/count.ts';
 import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
 import type { Call } from '../../../src/core/model/call.ts';
@@ -235,7 +236,7 @@ describe('refuses', () => {
   test('a call for which the ledger has no room', () => {
     const { ledger } = fakeLedger({ passed: false, failed: { why: 'full', detail: '9 entries are kept' } });
     expect(() => counting(ledger)(callOf('approve', { id: 1 }))).toThrow(
-      new Denial('history.full', '9 entries are kept'),
+      new Denial(reasons['history.full'], '9 entries are kept'),
     );
   });
 

@@ -234,3 +234,66 @@ test('examines issuers of assertions, and the way to documents', async () => {
     expect.stringMatching(/^fail .*documents of https:\/\/127\.0\.0\.1:1024 cannot be fetched \(.*ECONNREFUSED/),
   ]);
 });
+
+describe('callers without a browser', () => {
+  const platform = (answer: unknown) =>
+    startHttp((_request, response) => sendJson(response, answer === undefined ? 404 : 200, answer ?? {}));
+  const workload = (settings: object): FrontDoor['workloads'] =>
+    new Map([
+      [
+        'job',
+        {
+          name: 'job',
+          audience: 'a',
+          claims: new Map(),
+          scopes: [],
+          subjects: [],
+          issuer: 'https://a.example',
+          ...settings,
+        },
+      ],
+    ]) as unknown as FrontDoor['workloads'];
+  const found = async (settings: object) =>
+    (await examined({ workloads: workload(settings) })).filter((line) => line.includes('workloads.job'));
+  const key = {
+    kty: 'EC',
+    crv: 'P-256',
+    x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+    y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+  };
+
+  test('finds the keys of a platform, or why it has none', async () => {
+    const [good, empty, gone] = [
+      await forThisTest(platform({ keys: [key] })),
+      await forThisTest(platform({ keys: [] })),
+      await forThisTest(platform(undefined)),
+    ];
+    expect(await found({ jwks: good.url })).toEqual([`ok front_door.workloads.job: ${good.url} has 1 key`]);
+    expect(await found({ jwks: empty.url })).toEqual([`fail front_door.workloads.job: ${empty.url} has no key`]);
+    expect(await found({ jwks: gone.url })).toEqual([expect.stringMatching(/^fail .* cannot be asked for its keys/)]);
+  });
+
+  test.each([
+    ['https://token.actions.githubusercontent.com', 'acme/*', 'repo:acme/*:**', 'GitHub'],
+    ['https://gitlab.com', 'acme/*', 'project_path:acme/*:**', 'GitLab'],
+    ['https://kubernetes.default.svc', 'agents:*', 'system:serviceaccount:agents:*', 'Kubernetes'],
+  ])('warns of a subject that %s never writes', async (issuer, odd, usual, name) => {
+    const { url } = await forThisTest(platform({ keys: [key] }));
+    const lines = await found({ issuer, jwks: url, subjects: [odd, usual] });
+    expect(lines.filter((line) => line.startsWith('warn'))).toEqual([
+      expect.stringContaining(`"${odd}" is no subject of ${name}`),
+    ]);
+  });
+
+  test('finds the keys of a client, or that they cannot be read', async () => {
+    const { url, close } = await forThisTest(platform({ keys: [key] }));
+    const registered = new Map([['job', { jwksUri: url }]]) as unknown as FrontDoor['clients']['registered'];
+    const lines = async () =>
+      (await examined({ clients: { ...world.config.frontDoor.clients, registered } })).filter((line) =>
+        line.includes('registered.job'),
+      );
+    expect(await lines()).toEqual([`ok front_door.clients.registered.job: ${url} has its keys`]);
+    await close();
+    expect(await lines()).toEqual([expect.stringMatching(/^fail .*cannot be reached/)]);
+  });
+});

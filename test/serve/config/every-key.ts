@@ -121,6 +121,20 @@ export const everyKey: unknown = {
         claims: { role: '/groups/0' },
       },
     },
+    workloads: {
+      cluster: {
+        issuer: 'https://kubernetes.default.svc',
+        backchannel: 'https://10.0.0.1:6443',
+        jwks: 'https://10.0.0.1:6443/openid/v1/jwks',
+        ca: certificate('ca'),
+        token: 't0ken',
+        audience: 'https://signin.example',
+        subjects: ['system:serviceaccount:agents:*'],
+        claims: { namespace: '/kubernetes.io/namespace' },
+        scopes: ['read'],
+        lifetime: '5m',
+      },
+    },
   },
   revocation: {
     keep: '90d',

@@ -84,3 +84,19 @@ test.each([
 test('has no warning for an issuer at a path with its route', async () => {
   expect(await warnings({ issuer: 'http://127.0.0.1:8080/signin', routes: signin('public: true') })).toEqual([]);
 });
+
+test('warns of workloads of any owner, and of an issuer whose keys can be replaced', async () => {
+  const more = (subject: string, issuer = 'https://gitlab.com') =>
+    `  workloads: { w: { issuer: "${issuer}", subjects: ["${subject}"], scopes: [read] } }`;
+  for (const open of ['**', 'repo:*/api:**', '*:x'])
+    expect(await warnings({ more: more(open) })).toEqual([
+      expect.stringContaining(
+        `front_door.workloads.w.subjects[0]: "${open}" begins with a *, and covers workloads of any`,
+      ),
+    ]);
+  for (const named of ['repo:acme/*:**', 'system:serviceaccount:agents:*'])
+    expect(await warnings({ more: more(named) })).toEqual([]);
+  expect(await warnings({ more: more('a', 'http://cluster.internal') })).toEqual([
+    expect.stringContaining('front_door.workloads.w.issuer: "http://cluster.internal" is http'),
+  ]);
+});

@@ -187,3 +187,54 @@ ${code}, claims: { a: b } → claims: applies only with client_credentials in gr
     expect(await refusals({ yaml })).toEqual([expect.stringContaining('begins with workload:')]);
   });
 });
+
+describe('front_door.workloads', () => {
+  /** A front door with this workload, in line 7. */
+  const withWorkload = (settings: string): string => `public_url: https://gateway.example
+front_door:
+  issuer: https://signin.example
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  workloads:
+    job: { issuer: https://platform.example, ${settings} }
+  scopes: { read: { title: Read }, payments: { title: Pay, max_age: 5m } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+  const good = 'subjects: [a], scopes: [read]';
+  const publicKey = '{ "keys": [{ "kty": "EC", "kid": "a" }] }';
+
+  test('have the issuer of the front door as their audience, and may have keys of a file', async () => {
+    const yaml = withWorkload(`${good}, jwks: "file:keys.json"`);
+    const { frontDoor } = await loaded({ yaml, files: { 'keys.json': publicKey } });
+    expect(frontDoor?.workloads.get('job')).toMatchObject({
+      audience: 'https://signin.example',
+      backchannel: 'https://platform.example',
+      jwks: { keys: [{ kid: 'a' }] },
+      lifetimeMs: undefined,
+    });
+  });
+
+  test.each(
+    casesOf(`
+scopes: [read] → missing key: subjects
+subjects: [a] → missing key: scopes
+subjects: [], scopes: [read] → subjects: must not be empty
+subjects: [a], scopes: [] → scopes: must not be empty
+subjects: ["a***"], scopes: [read] → subjects[0]: "a***" has more than two * in a row
+subjects: [a], scopes: [payments] → scopes[0]: "payments" has max_age, and no person signs in here
+${good}, jwks: "file:none.json" → jwks: "file:none.json" names a file that does not exist
+${good}, jwks: "file:private.json"
+  jwks: "file:private.json" names a file with a private or symmetric key: write public ones only
+${good}, jwks: "file:text.pem" → jwks: "file:text.pem" names a file that is no JWK Set
+${good}, ca: text.pem → ca: "text.pem" names a file without a certificate in PEM
+${good}, token: "a b" → token: the value is not a bearer token: a file has it without a line end
+${good}, claims: { sub: sub } → claims.sub: the front door itself sets sub
+`),
+  )('refuses %s', async (settings, problems) => {
+    const files = { 'private.json': '{ "keys": [{ "kty": "oct", "k": "a" }] }', 'text.pem': 'text' };
+    const lines = await refusals({ yaml: withWorkload(settings), files });
+    const place = /^gateway.yaml:7:\d+: front_door\.workloads\.job(?:\.|: )?/;
+    expect(lines.map((line) => line.replace(place, ''))).toEqual(problems);
+  });
+});

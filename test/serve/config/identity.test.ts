@@ -88,7 +88,11 @@ test('does not affect another route', async () => {
 
 /** Every place of the configuration that has all keys at which a claim is named, by the names of the keys. */
 const claimPlaces = places(everyKey).filter(
-  (path) => typeof at(everyKey, path) === 'string' && (path.includes('claims') || path.at(-2) === 'identity'),
+  (path) =>
+    typeof at(everyKey, path) === 'string' &&
+    (path.includes('claims') || path.at(-2) === 'identity') &&
+    // A registered client has the values of claims, not their names.
+    !path.includes('registered'),
 );
 
 test.each(claimPlaces.map((path) => [path.join('.'), path] as const))(
@@ -113,6 +117,7 @@ test('the places that take the name of a claim are those of headers, statements,
   expect([...new Set(sections)]).toEqual([
     'front_door.identity_providers.corporate.claims',
     'front_door.assertions.acme.claims',
+    'front_door.workloads.cluster.claims',
     'log',
     'routes.upstream.identity.signed',
     'routes.upstream.identity',

@@ -1,5 +1,8 @@
 /** @module The form of a command in the table of commands, from which parsing, help and completion come. */
 
+import type { Files } from '../core/config/files.ts';
+import type { Config, PolicyFolder } from '../core/model/config.ts';
+import type { Route } from '../core/model/route.ts';
 import type { ExitCode } from './terminal.ts';
 
 /** An option of a command. With `value` it takes one; without, it is a switch. */
@@ -74,4 +77,25 @@ export type Commands = Readonly<Record<string, Command>>;
 /** A row of the table: lets the compiler derive the values that `run` gets from the options. */
 export function command<const Table extends Options>(row: Command<Table>): Command<Table> {
   return row;
+}
+
+/** `--config`. */
+export const configOption = {
+  short: 'c',
+  value: 'FILE',
+  default: 'gateway.yaml',
+  does: 'the configuration',
+  isPath: true,
+} as const satisfies Option;
+
+/** What a command of a capability uses of the gateway. */
+export interface CommandKit {
+  /** Reads a configuration. @param source Where its files are read from; default: the disk. @throws {ConfigError} */
+  load(
+    file: string,
+    env?: NodeJS.ProcessEnv,
+    source?: Files,
+  ): Promise<{ readonly config: Config; readonly policyFolder: PolicyFolder }>;
+  /** The header fields by which a route presents the caller of a token to its upstream. @throws {Denial} */
+  callerFields(token: string, route: Route, config: Config): Promise<Headers>;
 }

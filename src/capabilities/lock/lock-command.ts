@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { disk, type Files } from '../../core/config/files.ts';
-import { load } from '../../serve/config/load.ts';
 import { lockFileOf, lockFileText, readLockFile } from './lock-file.ts';
 import { counted, printable, quoted } from '../../core/lib/wording.ts';
-import { callerFields } from '../../serve/gateway/caller.ts';
 import { differences, inWords, keysTwiceIn } from './comparison.ts';
 import { presentsCallers, remedyForStranger } from './remedy.ts';
 import { lockOf } from './settings.ts';
@@ -13,8 +11,9 @@ import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { type DescribedDefinition, definitionKey } from '../../core/model/definitions.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
-import type { OptionsOf } from '../../commands/options.ts';
-import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../commands/terminal.ts';
+import type { CommandKit, Values } from '../command.ts';
+import type { lockOptions } from './commands.ts';
+import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
 
 interface Result {
   readonly isGood: boolean;
@@ -30,9 +29,12 @@ class NothingShown extends Error {
  *
  * @throws {UsageError}
  */
-export async function lock({ config: file, check, token: source, route: name }: OptionsOf<'lock'>): Promise<ExitCode> {
+export async function lock(
+  { config: file, check, token: source, route: name }: Values<typeof lockOptions>,
+  kit: CommandKit,
+): Promise<ExitCode> {
   const token = await tokenOnStdin(source);
-  const { config, policyFolder } = await load(file, process.env, check ? disk : withoutLocks);
+  const { config, policyFolder } = await kit.load(file, process.env, check ? disk : withoutLocks);
   const all = config.routes.filter((route) => lockOf.of(route) !== undefined);
   if (all.length === 0) {
     process.stderr.write(`${file}: no policy of a route has the key lock: add lock: report to one, then lock: deny\n`);
@@ -46,7 +48,7 @@ export async function lock({ config: file, check, token: source, route: name }: 
   const results = await Promise.all(
     routes.map(async (route) => {
       try {
-        return await use(route, policyFolder, await shownBy(route, config, token));
+        return await use(route, policyFolder, await shownBy(route, config, token, kit));
       } catch (error) {
         if (!(error instanceof NothingShown)) throw error;
         return { isGood: false, lines: [error.message] };
@@ -76,9 +78,10 @@ async function shownBy(
   route: Route,
   config: Config,
   token: string | undefined,
+  kit: CommandKit,
 ): Promise<readonly DescribedDefinition[]> {
   const url = serverUrl(route.upstream);
-  const headers = token === undefined ? undefined : await presentedBy(route, config, token);
+  const headers = token === undefined ? undefined : await presentedBy(route, config, token, kit);
   try {
     return await listDefinitions(url, { headers });
   } catch (error) {
@@ -92,11 +95,11 @@ async function shownBy(
 }
 
 /** The header fields by which a route presents the caller of a token to its upstream. @throws {NothingShown} */
-async function presentedBy(route: Route, config: Config, token: string): Promise<Headers> {
+async function presentedBy(route: Route, config: Config, token: string, kit: CommandKit): Promise<Headers> {
   const on = `routes.${route.name}`;
   if (!presentsCallers(route)) throw new NothingShown(`${on} presents no caller to its upstream: omit --token`);
   try {
-    return await callerFields(token, route, config);
+    return await kit.callerFields(token, route, config);
   } catch (error) {
     if (!(error instanceof Denial)) throw error;
     throw new NothingShown(`${on} refuses the token: ${error.reason}: ${error.detail}`);

@@ -1,0 +1,22 @@
+/**
+ * Rules over time, `docs/over-time.md`: the gate that judges and counts, and what it counts in.
+ *
+ * @module
+ */
+
+import type { Capability } from '../capability.ts';
+import { openHistory } from './opened.ts';
+import { reasons } from './reasons.ts';
+
+export const history: Capability = {
+  name: 'history',
+  reasons,
+  needsShared({ routes }) {
+    const policies = new Set(routes.flatMap(({ policy }) => (policy?.isOverTime === true ? policy : [])));
+    return [...policies].map(({ name, rules }) => {
+      const hasQuotas = rules.some((rule) => /\.quota\[\d+\]$/.test(rule));
+      return `the policy ${name} has ${hasQuotas ? 'quotas' : 'rules over time'}`;
+    });
+  },
+  openProcess: openHistory,
+};

@@ -1,0 +1,38 @@
+import { loadOnce } from '../../core/lib/single-flight.ts';
+import type { Gate } from '../../core/model/gate.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { InProcess, ProcessParts } from '../capability.ts';
+import type { createCount, createJudge } from './count.ts';
+
+interface Counting {
+  readonly count: ReturnType<typeof createCount>;
+  readonly judge: ReturnType<typeof createJudge>;
+}
+
+/** Rules over time in a process. Most gateways have none, and load no code. */
+export function openHistory({ ledger, events }: ProcessParts): InProcess {
+  const load = loadOnce(() => import('./count.ts'));
+
+  function gateOf(route: Route): Gate {
+    let counting: Counting | undefined;
+    async function loaded(): Promise<Counting> {
+      const code = await load();
+      counting ??= {
+        count: code.createCount(route, { ledger, onReturned: events.returned }),
+        judge: code.createJudge(route, ledger),
+      };
+      return counting;
+    }
+    return {
+      span: 'count',
+      enter(call, grant) {
+        // With the ledger of this process, a call that needs no code any more is judged in its turn.
+        if (counting !== undefined) return counting.count?.(call, grant);
+        return loaded().then(({ count }) => count?.(call, grant));
+      },
+      judge: async (_call, grant) => (await loaded()).judge?.(grant),
+    };
+  }
+
+  return { open: () => ({ of: (route) => (route.policy?.isOverTime === true ? { gate: gateOf(route) } : {}) }) };
+}

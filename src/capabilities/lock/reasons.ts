@@ -1,0 +1,7 @@
+import { final, reasonsOf, unavailable } from '../../core/model/refusal.ts';
+
+export const reasons = reasonsOf({
+  'tool.changed': final,
+  'prompt.changed': final,
+  'lock.unverified': unavailable,
+});
