@@ -17,32 +17,19 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 35_000, pipeline: 3_030, core: 20_150 };
+const bounds = { serve: 32_900, pipeline: 3_040, core: 20_550 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
   'capabilities/approvals → capabilities/console': 2,
-  'capabilities/approvals → capabilities/shared-store': 3,
   'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
-  'capabilities/history → capabilities/shared-store': 2,
-  'capabilities/revocation → capabilities/shared-store': 8,
-  'capabilities/shared-store → capabilities/approvals': 2,
-  'capabilities/shared-store → capabilities/history': 1,
-  'capabilities/shared-store → capabilities/revocation': 1,
   'capabilities/traces → serve': 1,
-  'commands → capabilities/revocation': 1,
-  'commands → capabilities/shared-store': 1,
   'core/gateway → mcp': 15,
-  'front-door → capabilities/revocation': 3,
-  'front-door → capabilities/shared-store': 6,
   'serve → capabilities/approvals': 3,
   'serve → capabilities/console': 11,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/history': 1,
-  'serve → capabilities/revocation': 9,
-  'serve → capabilities/shared-store': 2,
   'serve → capabilities/traces': 3,
 } as const;
 

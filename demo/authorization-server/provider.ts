@@ -11,7 +11,7 @@ import {
   type RefreshToken,
 } from 'oidc-provider';
 import { nameGrants } from '../../src/front-door/adapter.ts';
-import { createReplayMemory } from '../../src/capabilities/shared-store/replay.ts';
+import { createReplayMemory } from '../../src/tokens/replay-memory.ts';
 import { accountOf } from './accounts.ts';
 import { dynamicClientPolicy, gatewayId, passwordAcr } from './clients.ts';
 import { interactionPath } from './interactions.ts';

@@ -1,16 +1,28 @@
 import type { MetricRows } from '../core/telemetry/metrics.ts';
 import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
+import type { OpenStore } from '../core/model/store.ts';
 import type { Capability } from './capability.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
+import { revocation } from './revocation/manifest.ts';
+import { sharedStore } from './shared-store/manifest.ts';
 import { history } from './history/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
-export const capabilities: readonly Capability[] = [lock, history, decisionPoints, exchange, signedIdentities, possession];
+export const capabilities: readonly Capability[] = [
+  sharedStore,
+  lock,
+  history,
+  decisionPoints,
+  exchange,
+  signedIdentities,
+  possession,
+  revocation,
+];
 
 /** The metrics of all capabilities. */
 export const metricRows: MetricRows = Object.assign({}, ...capabilities.map(({ metrics }) => metrics));
@@ -23,3 +35,17 @@ export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
   { ...ofCore },
   ...capabilities.map(({ reasons }) => reasons),
 );
+
+const [store] = capabilities.flatMap(({ store: provided }) => provided ?? []);
+
+/** Reads the settings of the store that processes and replicas share. */
+export const readStore: NonNullable<Capability['store']>['read'] = (root) => store?.read(root);
+
+/** Opens it. @throws {TypeError} if no capability provides one. */
+export const openStore: OpenStore = (...about) => {
+  if (store === undefined) throw new TypeError('no capability provides a store');
+  return store.open(...about);
+};
+
+/** What ends rights before tokens expire; undefined: nothing does. */
+export const [revocations] = capabilities.flatMap(({ revocation: provided }) => provided ?? []);

@@ -13,11 +13,17 @@ import type { Finding } from '../core/model/finding.ts';
 import type { OnRoute } from '../core/model/gate.ts';
 import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
-import type { Ledger } from '../core/model/ledger.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
+import type { Failures } from '../core/model/shared.ts';
+import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
+import type { Denial } from '../core/model/denial.ts';
+import type { OperatorRevocations, RevocationCheck, RevocationSettings } from '../core/model/revocation.ts';
+import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
+import type { Log } from '../core/telemetry/log.ts';
+import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 import type { CommandKit, Commands } from './command.ts';
 
@@ -36,10 +42,10 @@ export type ReadRoute = Omit<Route, 'slots'>;
 
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
+  /** The store of the newest configuration; undefined: none is configured. */
+  readonly store: () => SharedStore | undefined;
   readonly clock: Clock;
   readonly events: Pick<Events, 'returned' | 'tokenLookup'>;
-  /** What rules over time count in. */
-  readonly ledger: Ledger;
   readonly log: (
     level: 'debug' | 'info' | 'warn' | 'error',
     message: string,
@@ -125,6 +131,88 @@ export interface ReadBesidePolicies {
   readonly ofRoute: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
+/** The settings that `revocation` refers to. */
+export interface RevocationReferents extends Pick<Config, 'publicUrl' | 'frontDoor' | 'routes'> {
+  readonly servers: Config['authorizationServers'];
+  /** The folder of `gateway.yaml`. */
+  readonly base: string;
+}
+
+/** The parts of a process that its revocation uses. */
+export interface RevocationParts {
+  readonly config: Config;
+  readonly log: Pick<Log, 'event'>;
+  readonly clock: Clock;
+  readonly openStore: OpenStore;
+}
+
+/** The parts of a process that revocations have an effect on. */
+export interface AffectedParts {
+  /** The open streams. Those that end while they are iterated are left out. */
+  readonly open: () => Iterable<OpenStream>;
+  readonly end: (stream: OpenStream) => void;
+  /** Drops what is cached of the tokens of these callers. */
+  readonly drop: (isMeant: (caller: Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'>) => boolean) => void;
+}
+
+/** The parts of a gateway that endpoints use which authenticate their callers themselves. */
+export interface EndpointParts {
+  /** @throws {Denial} `request.host` for another `Host` than those of the gateway. */
+  readonly requireHost: (call: Call) => void;
+  /** Counts wrong credentials as failures of the address. */
+  readonly failures: Failures;
+  /** Answers and records a call as one that no route has. */
+  readonly refuse: (call: Call, denial: Denial) => void;
+}
+
+/** The endpoints of one configuration. */
+export interface OwnEndpoints {
+  /** Answers a call; false for any other one. @throws {Denial} */
+  readonly publish: Publish;
+  readonly endpoints: readonly OwnEndpoint[];
+}
+
+/** Whose rights ended, as a process keeps it. */
+export interface KeptRevocations extends OperatorRevocations {
+  readonly check: RevocationCheck;
+  readonly metrics: Pick<Metrics, 'registry' | 'page'>;
+  /** Serves by another configuration. */
+  use(config: Config): void;
+  /** Ends streams and drops caches, from now on. */
+  affect(parts: AffectedParts): void;
+  endpoints(config: Config, parts: EndpointParts): OwnEndpoints;
+  /** Everything that a front door has to know, in messages that JSON can carry. */
+  everything(): Iterable<unknown>;
+  /** Tells what comes later, in such messages. */
+  follow(tell: (message: unknown) => void): void;
+  close(): Promise<void>;
+}
+
+/** The parts of a process that follows what others keep. */
+export interface FollowParts {
+  readonly log: LogStore;
+  readonly openStore: OpenStore;
+}
+
+/** Whose rights ended, as a front door knows it. */
+export interface ToldRevocations {
+  readonly check: RevocationCheck;
+  /** Takes a message of {@link KeptRevocations}. */
+  take(message: unknown): void;
+  /** Serves by another configuration. */
+  use(config: Config): void;
+}
+
+/** What ends rights before tokens expire. */
+interface RevocationProvider {
+  /** Problems are reported to the field, and the result is then not used. */
+  read(field: Field<GatewayKeys['revocation']>, referents: RevocationReferents): RevocationSettings | undefined;
+  /** Opens what is kept, before the first request. Rejects with a {StartFault} if it cannot be used. */
+  open(parts: RevocationParts): Promise<KeptRevocations>;
+  /** Follows it in a front door: from the store, or by what the gateway tells it. */
+  follow(config: Config, parts: FollowParts): Promise<ToldRevocations>;
+}
+
 /** Everything that the gateway asks of one capability. `all.ts` lists them; nothing else names one. */
 export interface Capability {
   /** Its key in `gateway.yaml` or in policies. */
@@ -146,19 +234,26 @@ export interface Capability {
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */
-  readonly warningsOf?: (config: Pick<Config, 'routes'>) => readonly Violation[];
+  readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'revocation'>) => readonly Violation[];
   /**
    * What processes of this configuration must know together, in words that follow "because": `the policy orders has
    * quotas`. Several processes need `shared` for it.
    */
   readonly needsShared?: (config: Config) => readonly string[];
   /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
-  readonly openProcess: (parts: ProcessParts) => InProcess;
+  readonly openProcess?: (parts: ProcessParts) => InProcess;
+  /** The store that processes and replicas share. One capability has it. */
+  readonly store?: {
+    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly open: OpenStore;
+  };
   readonly metrics?: MetricRows;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
   /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */
   readonly commands?: { readonly after: string; readonly of: (kit: CommandKit) => Commands };
+  /** One capability has it. */
+  readonly revocation?: RevocationProvider;
   /** What `doctor` finds. Loaded when it runs. */
-  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl'>) => Promise<readonly Finding[]>;
+  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl' | 'shared'>) => Promise<readonly Finding[]>;
 }

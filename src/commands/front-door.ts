@@ -6,8 +6,9 @@ import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
-import { followStore } from '../capabilities/revocation/opened.ts';
+import { openStore, revocations } from '../capabilities/all.ts';
 import { listenFault } from '../serve/start.ts';
+import type { LogStore } from '../core/model/store.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
 import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';
@@ -45,15 +46,18 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   let metrics: Listening | undefined;
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
-    const revocations = await followStore(config, (...event) => log.event(...event));
-    if (config.revocation !== undefined && revocations === undefined)
+    const logStore: LogStore = (...event) => log.event(...event);
+    const hasTold = config.revocation !== undefined && config.shared !== undefined;
+    const told = hasTold ? await revocations?.follow(config, { log: logStore, openStore }) : undefined;
+    if (config.revocation !== undefined && told === undefined)
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
-      revocations,
+      revocations: told?.check,
       observer: joinEvents(events, log),
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
-      log: (...event) => log.event(...event),
+      log: logStore,
+      openStore,
       onBug: (error) => log.event('error', 'a bug', { stack: stackOf(error) }),
     });
     const { issuer } = config.frontDoor ?? {};
@@ -71,7 +75,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       try {
         const next = await load(file);
         if (missingIn(next) === undefined) running.reload(next.config);
-        if (next.config.revocation !== undefined) revocations?.keepFor(next.config.revocation.keepMs);
+        told?.use(next.config);
         log.configure(next.config.log);
         log.event('info', 'configuration reloaded', { config: next.config.hash });
       } catch (error) {

@@ -24,8 +24,8 @@ import type { Clock } from '../core/lib/clock.ts';
 import { createTokenBuckets } from '../core/lib/token-buckets.ts';
 import type { Config } from '../core/model/config.ts';
 import type { RevocationCheck } from '../core/model/revocation.ts';
-import type { LogStore } from '../capabilities/shared-store/connection.ts';
-import { RevokedTokenAnnouncements } from '../capabilities/revocation/revoked-tokens.ts';
+import { LONG_COMMAND_MS, type LogStore, type OpenStore } from '../core/model/store.ts';
+import { RevokedTokenAnnouncements } from './announcements.ts';
 import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
 import { http, type Listening, startListener } from '../core/lib/http/node-http.ts';
 import { MAX_BUCKETS } from './admission.ts';
@@ -48,6 +48,8 @@ export interface FrontDoorParts {
   readonly onBug: (error: unknown) => void;
   /** Logs changes of the shared store. */
   readonly log: LogStore;
+  /** Opens the shared store, where one is configured. */
+  readonly openStore: OpenStore;
   readonly clock?: Clock;
   /** Certificate authorities, besides Node's own, for metadata documents. */
   readonly ca?: string;
@@ -79,7 +81,7 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
   const { clock = Date.now } = parts;
   const first = required(config);
   const keys = createKeys(await readSecret(first.keys, config.sessionKey), clock);
-  const store = await openStore(config, parts.log, clock);
+  const store = await openRecords(config, parts, clock);
   const announcements = new RevokedTokenAnnouncements((digests) => store.publishRevoked(digests));
   const buckets = createTokenBuckets(MAX_BUCKETS, clock);
   let current = config;
@@ -140,9 +142,16 @@ export async function startFrontDoor(config: Config, parts: FrontDoorParts): Pro
 const STORE_WAIT_MS = 2_000;
 const STORE_RETRY_MS = 50;
 
-async function openStore({ shared, sessionKey }: Config, log: LogStore, clock: Clock): Promise<Store> {
+async function openRecords(
+  { shared, sessionKey }: Config,
+  { log, openStore }: FrontDoorParts,
+  clock: Clock,
+): Promise<Store> {
   if (shared === undefined || sessionKey === undefined) return createMemoryStore(clock);
-  const store = createSharedStore({ settings: shared, sessionKey, log, clock });
+  const store = createSharedStore(openStore(shared, { sessionKey, clock, log, commandMs: LONG_COMMAND_MS }), {
+    log,
+    clock,
+  });
   const end = performance.now() + STORE_WAIT_MS;
   while (performance.now() < end && !(await answers(store))) await sleep(STORE_RETRY_MS);
   return store;

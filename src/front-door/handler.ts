@@ -5,7 +5,7 @@ import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
 import type { ApprovalSettings, Config } from '../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
-import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';
 import { isWorkload } from './client-policy.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/lib/clock.ts';
 import { OwnerCounts } from '../core/lib/fair-share.ts';
-import { createReplayMemory } from '../capabilities/shared-store/replay.ts';
+import { createReplayMemory } from '../tokens/replay-memory.ts';
 import {
   full,
   limitsOf,

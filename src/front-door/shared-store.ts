@@ -1,28 +1,15 @@
 import type { Clock } from '../core/lib/clock.ts';
-import type { SharedStore } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
+import { createReplayMemory, seenIn } from '../tokens/replay-memory.ts';
 import {
-  connectStore,
-  LONG_COMMAND_MS,
-  type LogStore,
-  type StoreConnection,
-  unobserved,
-  StoreError,
   createScript,
-} from '../capabilities/shared-store/connection.ts';
-import { createReplayMemory, createSharedReplayMemory, seenIn } from '../capabilities/shared-store/replay.ts';
-import { publishRevoked } from '../capabilities/revocation/revoked-tokens.ts';
-import { createSealing } from '../capabilities/shared-store/sealing.ts';
+  type LogStore,
+  type SharedStore,
+  type StoreConnection,
+  StoreError,
+} from '../core/model/store.ts';
+import { publishRevoked } from '../tokens/revoked-tokens.ts';
 import { full, limitsOf, type RecordKind, reserveOf, type Store, textOf, Unavailable } from './store.ts';
-
-/** The parts of a shared store. */
-export interface SharedStoreParts {
-  readonly settings: SharedStore;
-  /** What all replicas share besides the store: it seals records. */
-  readonly sessionKey: string;
-  readonly log: LogStore;
-  readonly clock: Clock;
-}
 
 /** The kinds whose ids never come back, once they were used or have ended. */
 const once: ReadonlySet<RecordKind> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'Grant'] as const);
@@ -95,12 +82,14 @@ return members
  * Creates a store that all replicas share. Records are sealed: a reader of the store learns nothing, and a writer can
  * forge nothing. Each method rejects while the store is unavailable, so that a sign-in fails rather than be forgotten.
  */
-export function createSharedStore({ settings, sessionKey, log, clock }: SharedStoreParts): Store {
-  const connection = answeringUnavailable(connectStore(settings.url, unobserved, log, undefined, LONG_COMMAND_MS));
-  const sealing = createSealing(sessionKey);
+export function createSharedStore(
+  shared: SharedStore,
+  { log, clock }: { readonly log: LogStore; readonly clock: Clock },
+): Store {
+  const { sealing } = shared;
+  const connection = answeringUnavailable(shared.connection);
   // Closed whatever `on_store_failure` says: a code must not be used twice.
-  const local = createReplayMemory(clock);
-  const replay = createSharedReplayMemory({ connection, sealing, local, onFailure: 'closed', clock });
+  const replay = shared.replay(createReplayMemory(clock), 'closed');
   const setRecord = createScript(connection, 'set', setScript);
   const takeRecord = createScript(connection, 'get', takeRecordScript);
   const addMember = createScript(connection, 'set', addScript);
@@ -184,7 +173,7 @@ export function createSharedStore({ settings, sessionKey, log, clock }: SharedSt
     },
     firstSeen: async (key, expiresAt, owner) =>
       Promise.resolve(replay.firstSeen(`front door ${key}`, expiresAt, owner)).catch(throwUnavailable),
-    publishRevoked: (digests) => publishRevoked(connection, sealing, digests),
+    publishRevoked: (digests) => publishRevoked({ connection, sealing }, digests),
     close: () => connection.close(),
   };
 }

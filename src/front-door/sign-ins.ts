@@ -4,7 +4,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { emailDigest, providerSession } from '../core/model/front-door.ts';
 import type { RevocationCheck } from '../core/model/revocation.ts';
-import { lowerCase } from '../capabilities/revocation/revocation-index.ts';
+import { lowerCase } from '../core/lib/ascii.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
 import { digestOf } from '../core/lib/digest.ts';

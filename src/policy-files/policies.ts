@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import type { Policy } from '../core/model/policy.ts';
@@ -74,7 +75,7 @@ export async function readPolicies(
     texts.set(file, text);
     const document = parseYaml(join(label, file), text);
     documents.set(name, document);
-    const policy = await compile(name, document, { problems, warnings });
+    const policy = await compile(name, text, document, { problems, warnings });
     policies.set(name, policy);
     if (policy !== undefined) placedScopes.set(name, scopesIn(document.value as PolicyDocument));
     const key = [...mcpKeys, 'requests'].find((each) => ownMember(document.value, each) !== undefined);
@@ -123,7 +124,15 @@ interface Findings {
   readonly warnings: Problem[];
 }
 
-async function compile(name: string, file: YamlFile, { problems, warnings }: Findings): Promise<Policy | undefined> {
+/** How many hex digits of a digest name the bytes of a policy. */
+const DIGITS = 12;
+
+async function compile(
+  name: string,
+  text: string,
+  file: YamlFile,
+  { problems, warnings }: Findings,
+): Promise<Policy | undefined> {
   problems.push(...file.problems);
   if (file.problems.length > 0) return undefined;
   // A save that was cut off must not open a route.
@@ -138,7 +147,7 @@ async function compile(name: string, file: YamlFile, { problems, warnings }: Fin
       const mistakes = mistakesIn(file.value, file.isPlain);
       faults.push(...mistakes.faults, ...(await slowPatterns(file.value)));
       warnings.push(...mistakes.warnings.map((each) => problemIn(file, each)).toSorted(inTextOrder));
-      const policy = compilePolicy(name, file.value);
+      const policy = compilePolicy(name, file.value, `${name}@${hash('sha256', text).slice(0, DIGITS)}`);
       if (faults.length === 0) return policy;
     }
   } catch (error) {

@@ -4,8 +4,8 @@ import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
-import { RevocationIndex } from '../capabilities/revocation/revocation-index.ts';
-import { followStore, learn } from '../capabilities/revocation/opened.ts';
+import { openStore, revocations } from '../capabilities/all.ts';
+import type { ToldRevocations } from '../capabilities/capability.ts';
 import { listenFault, obeyParent } from './start.ts';
 import { stackOf } from '../core/lib/wording.ts';
 
@@ -13,21 +13,20 @@ type LogEvent = Extract<FromFrontDoor, { kind: 'event' }>['event'];
 
 interface Running extends RunningFrontDoor {
   /** Undefined without `revocation`. */
-  readonly revocations: RevocationIndex | undefined;
+  readonly told: ToldRevocations | undefined;
 }
 
 /** Runs the front door that `serve` started. It obeys the process of the gateway, and ends with it. */
 export async function workAsFrontDoor(): Promise<never> {
   let running: Running | undefined;
-  /** What the gateway tells of revocations. Until it has told of all, no record counts as good. */
-  const told = new RevocationIndex();
-  told.setReady(false);
+  /** What the gateway tells of revocations waits until the configuration is read, and for nothing else. */
+  const told = Promise.withResolvers<ToldRevocations | undefined>();
   process.on('message', (message: ToFrontDoor) => {
-    if (message.kind === 'revoked' || message.kind === 'revocations-ready') learn(told, message);
+    if (message.kind === 'revocations') void told.promise.then((known) => known?.take(message.news));
   });
   process.once('disconnect', () => process.exit(0));
   return obeyParent(async (message: ToFrontDoor) => {
-    if (message.kind === 'begin') running = await begin(message.file, message.snapshot, told);
+    if (message.kind === 'begin') running = await begin(message.file, message.snapshot, told.resolve);
     if (message.kind === 'reload') await reload(running, message.file, message.snapshot);
     if (message.kind === 'stop') {
       await running?.close();
@@ -36,20 +35,26 @@ export async function workAsFrontDoor(): Promise<never> {
   });
 }
 
-async function begin(file: string, snapshot: Snapshot, told: RevocationIndex): Promise<Running> {
+async function begin(
+  file: string,
+  snapshot: Snapshot,
+  onKnown: (told: ToldRevocations | undefined) => void,
+): Promise<Running> {
   try {
     const config = await loadSnapshot(file, snapshot);
     const log = (...event: LogEvent): void => tell({ kind: 'event', event });
-    const revocations = config.revocation && ((await followStore(config, log)) ?? told);
+    const told = config.revocation && (await revocations?.follow(config, { log, openStore }));
+    onKnown(told);
     const running = await startFrontDoor(config, {
-      revocations,
+      revocations: told?.check,
       observer: remote,
       onRevoked: (digests) => tell({ kind: 'revoked', digests }),
       log,
+      openStore,
       onBug: (error) => tell({ kind: 'bug', stack: stackOf(error) }),
     });
     tell({ kind: 'listening', url: running.url });
-    return { ...running, revocations };
+    return { ...running, told };
   } catch (error) {
     return endAfter({ kind: 'failed', why: error instanceof KeysFault ? error.message : listenFault(error) });
   }
@@ -66,7 +71,7 @@ async function reload(running: Running | undefined, file: string, snapshot: Snap
     const config = await loadSnapshot(file, snapshot);
     // Without the section, the newest one stays: the gateway says that a restart is needed.
     if (config.frontDoor !== undefined) running?.reload(config);
-    if (config.revocation !== undefined) running?.revocations?.keepFor(config.revocation.keepMs);
+    running?.told?.use(config);
   } catch (error) {
     // The gateway, which accepted the same files, starts it again. It must not go on with an earlier configuration.
     await endAfter({ kind: 'bug', stack: stackOf(error) });

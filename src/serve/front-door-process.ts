@@ -3,11 +3,10 @@ import type { Loaded } from './config/load.ts';
 import { joinEvents } from '../core/telemetry/events.ts';
 import type { Log } from '../core/telemetry/log.ts';
 import { createFrontDoorMetrics, type Metrics } from '../core/telemetry/metrics.ts';
-import { everything, readiness, type RevocationMessage } from '../capabilities/revocation/opened.ts';
-import type { Revocations } from '../capabilities/revocation/revocations.ts';
+import type { KeptRevocations } from '../capabilities/capability.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
 import type { Snapshot } from '../core/config/files.ts';
-import type { LogStore } from '../capabilities/shared-store/connection.ts';
+import type { LogStore } from '../core/model/store.ts';
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
@@ -34,7 +33,7 @@ export async function startFrontDoorProcess(
   let stopping = false;
   let child: ChildProcess | undefined;
   let log: Pick<Log, 'event'> = { event() {} };
-  let kept: Revocations | undefined;
+  let kept: KeptRevocations | undefined;
   let endTokens = (_digests: readonly string[]): void => {};
   const metrics = createFrontDoorMetrics();
   let { events } = metrics;
@@ -46,7 +45,7 @@ export async function startFrontDoorProcess(
   }
 
   function tellRevocations(): void {
-    for (const message of kept === undefined ? [] : everything(kept.check)) tell(message);
+    for (const news of kept?.everything() ?? []) tell({ kind: 'revocations', news });
   }
 
   function receive(message: FromFrontDoor): void {
@@ -92,10 +91,7 @@ export async function startFrontDoorProcess(
       endTokens = (digests) => gateway.endTokens(digests);
       // The store tells it, where there is one.
       kept = config.shared === undefined ? gateway.kept : undefined;
-      kept?.follow(
-        (news) => tell({ kind: 'revoked', news }),
-        () => kept && tell(readiness(kept.check)),
-      );
+      kept?.follow((news) => tell({ kind: 'revocations', news }));
       tellRevocations();
       log.event('info', 'front door listening', { url, issuer: config.frontDoor?.issuer });
       if (config.shared === undefined) {
@@ -130,7 +126,8 @@ export async function startFrontDoorProcess(
 
 /** A message to the process of the front door. */
 export type ToFrontDoor =
-  | RevocationMessage
+  /** What the capability of revocation tells. */
+  | { readonly kind: 'revocations'; readonly news: unknown }
   | { readonly kind: 'begin'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'reload'; readonly file: string; readonly snapshot: Snapshot }
   | { readonly kind: 'stop' };

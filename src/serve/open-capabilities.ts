@@ -13,10 +13,10 @@ export class OpenCapabilities {
 
   constructor({ share, ...parts }: OpenParts) {
     this.#byName = new Map(
-      capabilities.map(({ name, openProcess }) => [
-        name,
-        openProcess({ ...parts, share: (news) => share(name, news) }),
-      ]),
+      capabilities.flatMap(({ name, openProcess }) => {
+        const opened = openProcess?.({ ...parts, share: (news) => share(name, news) });
+        return opened === undefined ? [] : [[name, opened] as const];
+      }),
     );
   }
 

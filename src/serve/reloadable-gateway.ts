@@ -6,13 +6,12 @@ import { tokenKey } from '../tokens/cached-verifier.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
-import { ApprovalEvents, createApprovals } from '../capabilities/approvals/opened.ts';
+import { ApprovalEvents, createApprovals, createBook } from '../capabilities/approvals/opened.ts';
 import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { RevocationAccess } from '../core/model/revocation.ts';
+import type { KeptRevocations } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
-import { createProcessLedger } from '../capabilities/history/memory-ledger.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import { createOwnerBound } from '../mcp/bindings.ts';
 import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
@@ -24,15 +23,13 @@ import type {
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
-import type { RevocationNews } from '../core/model/revocation.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
 import type { Tracer } from '../core/model/tracer.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
-import { among } from '../capabilities/revocation/revocation-index.ts';
-import { createShared } from '../capabilities/shared-store/store.ts';
+import { revocationsFor } from '../tokens/revoked-tokens.ts';
+import { createShared } from './shared.ts';
 import { traceClient } from '../capabilities/traces/traced-client.ts';
 import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
-import { RevocationEffects } from '../capabilities/revocation/opened.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
@@ -45,7 +42,7 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   /** Tells the other processes news of a capability; undefined: there are none. */
   readonly share?: ((capability: string, news: unknown) => void) | undefined;
   /** Undefined: the process started without `revocation`. */
-  readonly revocation?: RevocationAccess | undefined;
+  readonly revocation?: KeptRevocations | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -62,8 +59,6 @@ export interface ReloadableGateway {
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
-  /** Ends the streams of tokens that were revoked, and drops caches. The index has the revocations already. */
-  readonly revoked: (news: RevocationNews) => void;
   /** Ends all open streams and WebSockets. */
   readonly endStreams: () => void;
   close(): Promise<void>;
@@ -77,9 +72,9 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const { log, events, clock, tracer } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    ledger: createProcessLedger(),
-    revocations: { onRevoked: endTokens, onMissed: () => void revalidateStreams() },
+    subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
   });
+  const book = createBook(shared.store, clock);
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
     clock,
@@ -87,7 +82,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     log: (...event) => log.event(...event),
     answers: shared.answers,
     replays: shared.replay,
-    ledger: shared.ledger,
+    store: shared.store,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -111,18 +106,14 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     newest: () => gateway,
   };
-  const revocationEffects =
-    surroundings.revocation &&
-    new RevocationEffects({
-      check: surroundings.revocation.check,
-      open: () => open.all(),
-      end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
-      drop(tokens) {
-        const isMeant = among(tokens);
-        processScope.authenticators.drop(isMeant);
-        capabilities.drop(isMeant);
-      },
-    });
+  surroundings.revocation?.affect({
+    open: () => open.all(),
+    end: (stream) => endFor(stream, 'token.revoked', 'the token was revoked'),
+    drop(isMeant) {
+      processScope.authenticators.drop(isMeant);
+      capabilities.drop(isMeant);
+    },
+  });
   const approvalEvents = new ApprovalEvents(log, events);
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
@@ -131,17 +122,17 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function use(next: Config): void {
     const before = clients;
-    const store = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
-    const configScope = configScopeOf(next, store.limiters);
+    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
       gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
     } catch (error) {
-      store.drop();
+      prepared.drop();
       closeUnlessIn(before, configScope.clients);
       throw error;
     }
-    store.use();
+    prepared.use();
     approvalEvents.use(next.approvals, configScope.approvals);
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
@@ -160,7 +151,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      approvals: createApprovals(next, { book: shared.approvals, observer: approvalEvents, clock }),
+      approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
     };
@@ -216,7 +207,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
     use,
     endTokens,
-    revoked: (news) => revocationEffects?.take(news),
     endStreams() {
       for (const stream of open.all()) stream.end('the gateway stops');
     },

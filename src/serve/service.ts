@@ -25,7 +25,7 @@ import { stackOf } from '../core/lib/wording.ts';
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<
   ReloadableGateway,
-  'servers' | 'sharedStore' | 'capabilities' | 'approvals' | 'endTokens' | 'revoked'
+  'servers' | 'sharedStore' | 'capabilities' | 'approvals' | 'endTokens'
 > {
   readonly url: string;
   /** The listener for questions of proxies; undefined without `forward_auth`. */
@@ -125,14 +125,13 @@ export async function startService(
   }
 
   const [clients, proxies] = listeners as [Listener, Listener?];
-  const { servers, sharedStore, capabilities, approvals, endTokens, revoked } = newest;
+  const { servers, sharedStore, capabilities, approvals, endTokens } = newest;
   return {
     servers,
     sharedStore,
     capabilities,
     approvals,
     endTokens,
-    revoked,
     url: clients.url,
     forwardAuthUrl: proxies?.url,
     reload: newest.use,

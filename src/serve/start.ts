@@ -16,19 +16,19 @@ import type { Clock } from '../core/lib/clock.ts';
 import type { Config, Telemetry } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Tracer } from '../core/model/tracer.ts';
-import { RevocationFileFault } from '../capabilities/revocation/revocation-file.ts';
 import { createJsonLines, type JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { openRevocation } from '../capabilities/revocation/opened.ts';
-import type { Revocations } from '../capabilities/revocation/revocations.ts';
+import { openStore, revocations } from '../capabilities/all.ts';
 import { lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { StartFault } from '../core/lib/start-fault.ts';
 import { messageOf } from '../core/lib/wording.ts';
+import type { KeptRevocations } from '../capabilities/capability.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
@@ -46,7 +46,7 @@ export interface Running {
    */
   endTokens(digests: readonly string[]): void;
   /** Undefined without `revocation`, and with several processes. */
-  readonly kept: Revocations | undefined;
+  readonly kept: KeptRevocations | undefined;
   /** Opens `log.file` again, after its rotation. */
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
@@ -78,7 +78,7 @@ export interface Serving {
   /** Opens `log.file` again, after its rotation. */
   readonly reopenLog: () => void;
   /** Undefined without `revocation`. */
-  readonly kept: Revocations | undefined;
+  readonly kept: KeptRevocations | undefined;
   /** Undefined without an admin listener: then nothing is recorded. */
   readonly console: ProcessConsole | undefined;
   readonly close: (graceMs: number) => Promise<void>;
@@ -106,10 +106,10 @@ export async function startServing(config: Config, options: StartOptions): Promi
     await Promise.all([lines.close(), file?.close()]);
   };
   let service: Service;
-  let kept: Revocations | undefined;
+  let kept: KeptRevocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
-    if (config.revocation !== undefined) kept = await openRevocation(config, log, clock);
+    if (config.revocation !== undefined) kept = await revocations?.open({ config, log, clock, openStore });
     const surroundings = { log, events, meters, clock, key, tracer, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {
@@ -117,7 +117,6 @@ export async function startServing(config: Config, options: StartOptions): Promi
     await closeOutputs();
     throw error;
   }
-  kept?.follow(service.revoked);
   return {
     service,
     kept,
@@ -226,7 +225,7 @@ export async function start(config: Config, options: StartOptions = {}): Promise
 }
 
 /** Why a worker cannot serve, in one line. */
-class WorkerFault extends Error {
+class WorkerFault extends StartFault {
   override readonly name = 'WorkerFault';
 }
 
@@ -289,12 +288,12 @@ interface DecisionFile {
   close(): Promise<void>;
 }
 
-class DecisionFileFault extends Error {
+class DecisionFileFault extends StartFault {
   override readonly name = 'DecisionFileFault';
 }
 
 /** Errors whose message is for the operator. */
-const faults = [ConfigError, WorkerFault, DecisionFileFault, RevocationFileFault] as const;
+const faults = [ConfigError, StartFault] as const;
 
 /**
  * Appending lets several processes write to one file: the system adds each write to the end as a whole. A pipe without

@@ -1,4 +1,5 @@
 /** MCP enterprise-managed authorization: the company's identity provider vouches for a person, and no browser is needed. */
+import { openStore } from '../../src/capabilities/all.ts';
 import { randomUUID } from 'node:crypto';
 import { CrossAppAccessProvider, Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -256,7 +257,9 @@ test.runIf(hasRedis)(
     const observed: string[] = [];
     const replica = one.configWith({ listen: { host: '127.0.0.1', port: 0 } });
     const observer = observerInto(observed);
-    const other = await forThisTest(startFrontDoor(replica, { observer, onRevoked() {}, log() {}, onBug() {} }));
+    const other = await forThisTest(
+      startFrontDoor(replica, { openStore, observer, onRevoked() {}, log() {}, onBug() {} }),
+    );
     const [here, there] = [one.issuer, other.url].map((url) =>
       oauthClient(url, 'desk-app', undefined, { client_secret: secret }),
     ) as [OAuthClient, OAuthClient];

@@ -1,4 +1,5 @@
 /** Clients that get tokens of their own, by a secret or by a key. No person signs in. */
+import { openStore } from '../../src/capabilities/all.ts';
 import { randomUUID } from 'node:crypto';
 import { ClientCredentialsProvider, Client, PrivateKeyJwtProvider } from '@modelcontextprotocol/client';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -252,7 +253,7 @@ test.runIf(hasRedis)('an assertion of a client counts once over all replicas', a
   const top = `session_key: k3y-of-at-least-thirty-two-characters\nshared: ${redis.url}`;
   const one = await forThisTest(startFrontDoorWorld({ ...options(), top }));
   const replica = one.configWith({ listen: { host: '127.0.0.1', port: 0 } });
-  const parts = { observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} };
+  const parts = { openStore, observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} };
   const other = await forThisTest(startFrontDoor(replica, parts));
   const jwt = await assertion({}, undefined, one.issuer);
   const answers = await Promise.all([one.issuer, other.url, one.issuer].map((url) => askByKey(jwt, {}, url)));

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Revocations } from '../../src/capabilities/revocation/revocations.ts';
 import { createBrowser } from '../../demo/browser.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
@@ -68,7 +69,9 @@ describe('R-324: a person of an identity provider loses', () => {
     expect(refreshed.status).toBe(200);
     const before = Math.floor(Date.now() / 1000) - 1;
     const subject = String((await introspected(refreshed.body['access_token']))['sub']);
-    world.gateway.kept?.check.add([{ issuer: world.issuer, subject, at: before, arrivedAt: before }]);
+    (world.gateway.kept as Revocations | undefined)?.check.add([
+      { issuer: world.issuer, subject, at: before, arrivedAt: before },
+    ]);
     expect((await client.refresh(refreshed.body['refresh_token'])).status).toBe(400);
   });
 });

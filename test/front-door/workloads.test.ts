@@ -4,6 +4,7 @@ import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/capabilities/all.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import { subjectPatterns } from '../../src/front-door/workloads.ts';
 import { createKey, generateKey, type Issuer, type SignOptions, startIssuer } from '../support/issuer.ts';
@@ -340,7 +341,7 @@ test.runIf(hasRedis)('a token counts at each replica, and ends at each', async (
   const one = await forThisTest(startFrontDoorWorld({ frontDoor: ofPlatform(), scopes, policy, top }));
   const replica = one.configWith({ listen: { host: '127.0.0.1', port: 0 } });
   const other = await forThisTest(
-    startFrontDoor(replica, { observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} }),
+    startFrontDoor(replica, { openStore, observer: observerInto([]), onRevoked() {}, log() {}, onBug() {} }),
   );
   const { body } = await exchange(await assertion(), {}, {}, other.url);
   expect(await one.listTools(body['access_token'])).toBe(200);

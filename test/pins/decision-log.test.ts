@@ -14,6 +14,13 @@ const policyDenial = {
   rule: 'tools.pay',
 } as const;
 
+const details = {
+  paths: true,
+  addresses: true,
+  claims: [{ name: 'email', read: () => 'a@example.com' }],
+  arguments: undefined,
+};
+
 /** An outcome with everything that a line can have. */
 const everything: Outcome = {
   call: {
@@ -28,7 +35,11 @@ const everything: Outcome = {
   route: {
     name: 'tools',
     protocol: 'http',
-    policy: { name: 'tools-policy', claimsRead: () => ({ tenant: 'acme' }) } as unknown as Policy,
+    policy: {
+      name: 'tools-policy',
+      revision: 'tools-policy@0123456789ab',
+      claimsRead: () => ({ tenant: 'acme' }),
+    } as unknown as Policy,
   } as Route,
   principal: {
     issuer: 'https://as.example',
@@ -52,7 +63,7 @@ const everything: Outcome = {
   shadow: undefined,
   approval: 'approval-id',
   answer: { status: 403, challenges: ['Bearer error="insufficient_scope", scope="read payments"'] },
-  details: { paths: true, addresses: true, claims: [{ name: 'email', read: () => 'a@example.com' }] },
+  details,
   decidedAt: 2.5,
 };
 
@@ -81,7 +92,7 @@ test('R-168: the members of a denial, in order', () => {
     tool: 'pay',
     scope: 'read',
     needed_scope: 'read payments',
-    policy: 'tools-policy',
+    policy: 'tools-policy@0123456789ab',
     rule: 'tools.pay',
     input: { claims: { tenant: 'acme' } },
     claims: { email: 'a@example.com' },
@@ -92,6 +103,15 @@ test('R-168: the members of a denial, in order', () => {
   expect(Object.keys(line(everything)).join(' ')).toBe(
     'time level msg decision request_id address path route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input claims duration_ms approval trace_id',
   );
+});
+
+test('R-352: the members of arguments, where they are listed', () => {
+  const shown = { show: [{ pointer: '/to', read: () => 'bob' }], digest: true };
+  const { arguments: shownArguments, arguments_digest: digest } = line({
+    ...everything,
+    details: { ...details, arguments: shown },
+  });
+  expect([shownArguments, digest]).toEqual([{ '/to': 'bob' }, expect.stringMatching(/^[\w-]{43}$/)]);
 });
 
 test('R-87: marks what shadow mode allows, with the reason that would have refused it', () => {

@@ -65,7 +65,8 @@ const features = {
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
   possession: /^src\/capabilities\/possession\/(?:proof-check|dpop-proof)\.ts/,
   revocation:
-    /^src\/capabilities\/revocation\/(?:delivery|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
+    /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
+  'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
 };
@@ -124,6 +125,9 @@ ${more}
 approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }
 revocation: { keep: 1d }
+shared: redis://127.0.0.1:1
+session_key: k3y-of-at-least-thirty-two-characters
+on_store_failure: open
 `;
       const loaded = await loads(on + route(', decision_point: acme') + api, '{ approval: { by: {}, self: true } }');
       for (const pattern of Object.values(features))

@@ -4,9 +4,9 @@ import type { ProcessParts } from '../../src/capabilities/capability.ts';
 export const quietParts: ProcessParts = {
   clock: Date.now,
   events: { returned() {}, tokenLookup() {} },
-  ledger: { reserve: () => ({ passed: true, failed: undefined }), settle() {} },
   log() {},
   answers: undefined,
+  store: () => undefined,
   replays: { firstSeen: () => true },
   meters: { add() {}, set() {} },
   share() {},

@@ -1,3 +1,4 @@
+import { openStore } from '../../src/capabilities/all.ts';
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -160,6 +161,7 @@ export async function startFrontDoorDemo(): Promise<FrontDoorDemo> {
   });
   // Before the gateway, as `serve` does: a gateway that does not find it asks again a second later.
   const frontDoor = await startFrontDoor(config, {
+    openStore,
     observer: observerInto([]),
     onRevoked: (digests) => gateway.endTokens(digests),
     log() {},

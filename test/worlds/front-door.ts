@@ -1,3 +1,4 @@
+import { openStore } from '../../src/capabilities/all.ts';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,6 +147,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
   const { output, ...log } = createWrittenLog();
   const observed: string[] = [];
   const frontDoor = await startFrontDoor(config, {
+    openStore,
     observer: observerInto(observed),
     onRevoked: (tokens) => gateway.endTokens(tokens),
     ...(config.revocation !== undefined && {

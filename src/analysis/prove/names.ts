@@ -6,6 +6,7 @@ import {
   plainRequest,
   requestFlaw,
   requestPattern,
+  writtenRequest,
 } from '../../core/policy/requests.ts';
 import { plainUri, uriFlaw } from '../../core/policy/resources.ts';
 import type { Entry } from '../../core/policy/entry.ts';
@@ -13,6 +14,7 @@ import { distinguishedTexts, listedAutomaton, Undecidable } from '../../core/pol
 import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { leavesOf } from './candidates.ts';
+import { requestsMatching } from './request-names.ts';
 
 interface NameKind {
   /** Whether the name of an entry covers other names. */
@@ -34,6 +36,13 @@ interface NameKind {
    * @param mentions Texts of predicates.
    */
   readonly all: ((patterns: readonly string[], mentions: readonly string[]) => readonly string[]) | undefined;
+  /**
+   * The same with each combination of regular expressions that match one, in place of {@link NameKind.sources};
+   * undefined: entries and expressions are put together character by character.
+   */
+  readonly matching?: (patterns: readonly string[], expressions: readonly string[]) => readonly string[];
+  /** The entry that decides a name as it is written, whatever a lenient server makes of it. */
+  readonly written?: (names: readonly string[]) => (name: string) => string | undefined;
   /** Regular expressions that tell names apart besides the entries. */
   readonly sources: readonly string[];
   /** Names that each have a class of their own. */
@@ -145,7 +154,14 @@ const requests: NameKind = {
   possible: `^${anyMethod} (?:/|(?:/${segment})+/?)$`,
   isPossible: (name) => requestFlaw(name, 'requests') === undefined,
   all: distinguishedRequests,
-  sources: [`^${anyMethod} (?:/|(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*)+)$`],
+  matching: (patterns, expressions) =>
+    requestsMatching(patterns, expressions, {
+      method: anyMethod,
+      segment,
+      plainSegment: '[a-z0-9]+(?:[._-][a-z0-9]+)*',
+    }),
+  written: writtenRequest,
+  sources: [],
   plain: plainRequest,
   isMisspelled: (name) => plainRequest(name) !== name,
 };
@@ -237,6 +253,22 @@ export function namesOf(
 
   const isFinite = predicates.some(({ operand }) => operand.kind === 'scalars');
   if (isFinite || (every !== undefined && expressions.length === 0)) return [...found.values()];
+  if (kind.matching !== undefined && kind.written !== undefined) {
+    const names = patterns.flat().map(({ name }) => name);
+    const told = kind.matching([...new Set([...names, ...names.map(kind.plain)])], expressions);
+    for (const name of told) add(name);
+    const written = tables.map(({ entries }) => {
+      const find = kind.written?.(entries.map(({ name }) => name));
+      return (name: string) => entries.find((entry) => entry.name === find?.(name));
+    });
+    for (const name of told) {
+      // A name that is left out is one of many: some of the others may not be.
+      if (!isWanted(name) || (kind.isPossible(name) && !isLeftOut(name, tables, kind))) continue;
+      const unknown = { name: undefined, entries: written.map((find) => find(name)), class: kind.classOf(name) };
+      if (!found.has(keyOf(unknown))) found.set(keyOf(unknown), unknown);
+    }
+    return [...found.values()];
+  }
   const exists = every && new Set(every.map((name) => keyOf(classIn(name))));
   const arePlain = patterns.flat().every(({ name }) => kind.plain(name) === name);
   const possible = new RegExp(kind.possible, 'u');

@@ -1,7 +1,7 @@
 import { issuersOf } from '../../core/model/authorization-server.ts';
 import type { Refusal } from '../../core/model/refusal.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { DecisionRecord } from '../../core/model/decision.ts';
+import { type DecisionRecord, policyName } from '../../core/model/decision.ts';
 import type { EarlierCall } from '../../core/model/history.ts';
 import { knownRequests, listedKinds } from '../../core/model/mcp.ts';
 import {
@@ -139,7 +139,7 @@ export function explainRecord(
 
 function decidedBy(record: DecisionRecord): string {
   if (!record.allow && !isPolicyDecision(record)) return 'not refused by a policy';
-  return record.policy === undefined ? 'no policy' : `policy ${record.policy}`;
+  return record.policy === undefined ? 'no policy' : `policy ${policyName(record)}`;
 }
 
 function otherStageNotes(

@@ -6,8 +6,16 @@
  */
 
 import { loadOnce } from '../../core/lib/single-flight.ts';
+import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
-import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from '../../core/model/approval-book.ts';
+import {
+  type ApprovalBook,
+  type ApprovalEvent,
+  type ApprovalObserver,
+  bookOf,
+  type KeptApproval,
+  stepOf,
+} from '../../core/model/approval-book.ts';
 import type { ApprovalSettings, Config } from '../../core/model/config.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -23,11 +31,33 @@ import type { Endpoint, Route } from '../../core/model/route.ts';
 import type { OwnEndpoint } from '../capability.ts';
 import type { Approvals } from './approvals.ts';
 import type { Notifier } from './notifier.ts';
+import { madeFor, type SharedStore } from '../../core/model/store.ts';
 import type { Log } from '../../core/telemetry/log.ts';
+import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
 /** The approvals of a configuration. Their code is loaded at the first use. */
 export type LazyApprovals = () => Promise<Approvals>;
+
+/**
+ * Creates the book of a process: in the store of the newest configuration, or else in the memory of this process. Its
+ * code is loaded at the first step: most gateways have no approvals.
+ */
+export function createBook(store: () => SharedStore | undefined, clock: Clock): ApprovalBook {
+  const spent = createReplayMemory(clock);
+  const local = loadOnce(async () => {
+    const { MemoryApprovals } = await import('./memory-approvals.ts');
+    return new MemoryApprovals(clock);
+  });
+  const shared = madeFor(store, ({ connection, sealing, onCorrupt }) =>
+    loadOnce(async () => {
+      const { SharedApprovals } = await import('./stored-approvals.ts');
+      const noted = (place: string): void => onCorrupt(place, 'approval');
+      return new SharedApprovals({ connection, sealing, clock, spent, onCorrupt: noted });
+    }),
+  );
+  return bookOf((step, about) => stepOf((shared() ?? local)(), step, about));
+}
 
 /** Prepares the approvals of a configuration; undefined if it has none. */
 export function createApprovals(

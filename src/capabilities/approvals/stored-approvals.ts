@@ -18,9 +18,16 @@ import {
 } from '../../core/model/approval-book.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { approvalScript } from './approval-script.ts';
-import { createScript, type Script, type StoreConnection, storeDenial } from '../shared-store/connection.ts';
-import { type LocalReplayMemory, seenIn } from '../shared-store/replay.ts';
-import { type Sealing, STORE_PREFIX } from '../shared-store/sealing.ts';
+import {
+  createScript,
+  type Script,
+  type Sealing,
+  STORE_PREFIX,
+  type StoreConnection,
+  storeDenial,
+} from '../../core/model/store.ts';
+import { seenIn } from '../../tokens/replay-memory.ts';
+import type { LocalReplayMemory } from '../../core/model/shared.ts';
 
 interface SharedApprovalParts {
   readonly connection: StoreConnection;

@@ -1,6 +1,6 @@
 import type { ApprovalDecision } from '../../core/model/approval-book.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
-import { calledIn, type CommonMembers, type DecisionRecord, liveNames } from '../../core/model/decision.ts';
+import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
 import type { RateSlot } from '../../core/telemetry/rates.ts';
 import type { Recorder } from '../../core/telemetry/events.ts';
@@ -161,7 +161,7 @@ const questions = {
   /** The kept decisions of a policy, those that are alike once. */
   distinct: question({
     answer: ({ recorder }, policy: string): readonly CountedDecision[] =>
-      recorder.decisions.groups().filter(({ decision }) => decision.policy === policy),
+      recorder.decisions.groups().filter(({ decision }) => policyName(decision) === policy),
     join: (groups) => groups.flat(),
   }),
 };

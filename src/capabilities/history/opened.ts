@@ -10,16 +10,19 @@ interface Counting {
 }
 
 /** Rules over time in a process. Most gateways have none, and load no code. */
-export function openHistory({ ledger, events }: ProcessParts): InProcess {
-  const load = loadOnce(() => import('./count.ts'));
+export function openHistory({ store, events }: ProcessParts): InProcess {
+  const load = loadOnce(async () => {
+    const [code, { createLedger }] = await Promise.all([import('./count.ts'), import('./process-ledger.ts')]);
+    return { ...code, ledger: createLedger(store) };
+  });
 
   function gateOf(route: Route): Gate {
     let counting: Counting | undefined;
     async function loaded(): Promise<Counting> {
-      const code = await load();
+      const { createCount: counts, createJudge: judges, ledger } = await load();
       counting ??= {
-        count: code.createCount(route, { ledger, onReturned: events.returned }),
-        judge: code.createJudge(route, ledger),
+        count: counts(route, { ledger, onReturned: events.returned }),
+        judge: judges(route, ledger),
       };
       return counting;
     }

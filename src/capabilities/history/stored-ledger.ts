@@ -1,4 +1,3 @@
-import type { SharedStore } from '../../core/model/config.ts';
 import {
   type Failed,
   type Ledger,
@@ -8,19 +7,15 @@ import {
   type Settlement,
   type LedgerVerdict,
 } from '../../core/model/ledger.ts';
-import { createScript, type StoreConnection, storeDenial } from '../shared-store/connection.ts';
+import { createScript, type SharedStore, storeDenial } from '../../core/model/store.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
-import type { Sealing } from '../shared-store/sealing.ts';
 
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */
 const MAX_UNSETTLED = 1_000;
 
-interface SharedLedgerParts {
-  readonly connection: StoreConnection;
-  readonly sealing: Sealing;
+interface SharedLedgerParts extends Pick<SharedStore, 'connection' | 'sealing' | 'onFailure'> {
   /** Counts alone while the store is away, if `onFailure` is `open`. */
   readonly local: Ledger;
-  readonly onFailure: SharedStore['onFailure'];
   readonly bounds?: LedgerBounds;
   /** Tests replace the clock in them. */
   readonly scripts?: typeof ledgerScripts;

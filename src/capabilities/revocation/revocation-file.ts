@@ -2,9 +2,11 @@ import { constants } from 'node:fs';
 import { open, readFile, rename, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LockedError, lockFile } from '../../core/lib/file-lock.ts';
+import { StartFault } from '../../core/lib/start-fault.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import { memoryPlace, type Revocation, type RevocationPlace } from '../../core/model/revocation.ts';
+import { type Revocation } from '../../core/model/revocation.ts';
+import { memoryPlace, type RevocationPlace } from './place.ts';
 import { isRevocation } from './revocation-index.ts';
 
 /** An event: the revocations that it made, and the id by which its repetition is known. */
@@ -16,7 +18,7 @@ export interface KeptEvent {
 }
 
 /** Why the file cannot be used, in one line. */
-export class RevocationFileFault extends Error {
+class RevocationFileFault extends StartFault {
   override readonly name = 'RevocationFileFault';
 }
 

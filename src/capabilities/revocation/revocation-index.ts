@@ -1,8 +1,10 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
+import { lowerCase } from '../../core/lib/ascii.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { Revocation, RevocationCheck, RevocationRoom, RevokedTokens } from '../../core/model/revocation.ts';
+import type { Revocation, RevocationCheck, RevokedTokens } from '../../core/model/revocation.ts';
+import type { RevocationRoom } from './place.ts';
 import { ensure } from '../../core/lib/remembered.ts';
 
 type Member = Exclude<keyof RevokedTokens, 'issuer'>;
@@ -274,11 +276,6 @@ function membersOfToken(token: RevocableToken): Named {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** A text without its ASCII capitals. */
-export function lowerCase(text: string): string {
-  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
 function kindOf(tokens: Named): Kind {

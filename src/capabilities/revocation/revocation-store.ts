@@ -1,15 +1,8 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import {
-  type KeepResult,
-  type LeaseHolder,
-  type LeaseState,
-  MAX_REVOCATIONS,
-  type Revocation,
-  type RevocationPlace,
-  type RevokedTokens,
-} from '../../core/model/revocation.ts';
-import { StoreError, type StoreConnection, createScript, type Script } from '../shared-store/connection.ts';
+import { type Revocation, type RevokedTokens } from '../../core/model/revocation.ts';
+import { type KeepResult, type LeaseHolder, type LeaseState, MAX_REVOCATIONS, type RevocationPlace } from './place.ts';
+import { createScript, type Script, type Sealing, type StoreConnection, StoreError } from '../../core/model/store.ts';
 import { isRevocation, revokedKey } from './revocation-index.ts';
 import {
   keepScript,
@@ -20,7 +13,6 @@ import {
   removeScript,
   valuesScript,
 } from './revocation-scripts.ts';
-import type { Sealing } from '../shared-store/sealing.ts';
 
 /** How often a replica compares a page of what it knows with the store: a writer of it could have removed some. */
 const COMPARE_MS = 1_000;

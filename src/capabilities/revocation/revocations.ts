@@ -9,6 +9,7 @@
  * | what is done with it, and how that is answered | `receiver.ts`                         |
  * | how events arrive                              | `delivery.ts`, `transmitter.ts`       |
  * | where revocations are kept                     | `keeper.ts`, and `RevocationPlace`    |
+ * | what they have an effect on                    | `effects.ts`, `told.ts`               |
  *
  * @module
  */
@@ -19,9 +20,6 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Events, RevocationObserver } from '../../core/model/events.ts';
 import {
-  MAX_REVOCATIONS,
-  roomOf,
-  type OperatorRevocations,
   type RevocationAnswer,
   type RevocationNews,
   type RevocationPage,
@@ -30,24 +28,19 @@ import {
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
-import { connectStore, LONG_COMMAND_MS, type StoreConnection, unobserved } from '../shared-store/connection.ts';
+import { MAX_REVOCATIONS, roomOf } from './place.ts';
+import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
-import { createSealing } from '../shared-store/sealing.ts';
-import type { Log } from '../../core/telemetry/log.ts';
 import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
-import type { RevocationAccess } from '../../core/model/revocation.ts';
+import type { AffectedParts, EndpointParts, KeptRevocations, RevocationParts } from '../capability.ts';
+import { RevocationEffects } from './effects.ts';
+import { RevocationEndpoints } from './endpoints.ts';
+import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
-
-interface Follower {
-  /** Called with what it has to learn. */
-  readonly onNews: (news: RevocationNews) => void;
-  /** Called when the readiness of the index, or how long it keeps, may have changed. */
-  readonly onReady: () => void;
-}
 
 /** The revocations in a part of the list. */
 const PAGE = 5_000;
@@ -56,23 +49,26 @@ const START_MS = 2_000;
 const LEASE_MS = 15_000;
 
 /** The revocation of a gateway with `config.revocation`. */
-export class Revocations implements OperatorRevocations, RevocationAccess {
+export class Revocations implements KeptRevocations {
   readonly check: RevocationIndex;
-  readonly #log: Log;
+  readonly #log: RevocationParts['log'];
   readonly #clock: Clock;
   readonly metrics = createRevocationMetrics((events) => this.#measure(events));
   readonly #observer: RevocationObserver;
-  readonly #followers: Follower[] = [];
+  readonly #onNews: ((news: RevocationNews) => void)[] = [];
+  readonly #onReady: (() => void)[] = [];
   readonly #keeper: Keeper;
   readonly #receiver: Receiver;
   readonly #replica = randomUUID();
   readonly #randomKey = randomBytes(32).toString('hex');
+  readonly #openStore: OpenStore;
   #config: Config;
   #connection: StoreConnection | undefined;
   #deliveries = new Map<string, Delivery>();
 
-  private constructor(config: Config, log: Log, clock: Clock) {
+  private constructor({ config, log, clock, openStore }: RevocationParts) {
     this.#config = config;
+    this.#openStore = openStore;
     this.#log = log;
     this.#clock = clock;
     this.check = new RevocationIndex(clock);
@@ -85,7 +81,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#observer = observer;
     const settings = settingsOf(config);
     const onNews = (news: RevocationNews): void => {
-      for (const follower of this.#followers) follower.onNews(news);
+      for (const tell of this.#onNews) tell(news);
     };
     const onFull = (issuer: string): void =>
       observer.event('error', 'no room for more revocations: all tokens of this issuer until now are revoked', {
@@ -101,10 +97,10 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
    *
    * @throws {RevocationFileFault} if the file cannot be used.
    */
-  static async open(config: Config, log: Log, clock: Clock): Promise<Revocations> {
-    const opened = new Revocations(config, log, clock);
+  static async open(parts: RevocationParts): Promise<Revocations> {
+    const opened = new Revocations(parts);
     await opened.#openPlace();
-    opened.#follow(settingsOf(config));
+    opened.#follow(settingsOf(parts.config));
     return opened;
   }
 
@@ -119,12 +115,25 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     this.#tellReadiness();
   }
 
-  /** Calls `onNews` with everything that another process has to learn, from now on. */
-  follow(onNews: Follower['onNews'], onReady: Follower['onReady'] = () => {}): void {
-    this.#followers.push({ onNews, onReady });
+  affect(parts: AffectedParts): void {
+    const effects = new RevocationEffects({ ...parts, check: this.check });
+    this.#onNews.push((news) => effects.take(news));
   }
 
-  readonly receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
+  endpoints(config: Config, parts: EndpointParts): RevocationEndpoints {
+    return new RevocationEndpoints(config, { ...parts, receive: this.#receive });
+  }
+
+  everything(): Iterable<RevocationMessage> {
+    return everything(this.check);
+  }
+
+  follow(tell: (message: RevocationMessage) => void): void {
+    this.#onNews.push((news) => tell({ kind: 'revoked', news }));
+    this.#onReady.push(() => tell(readiness(this.check)));
+  }
+
+  readonly #receive = async (question: RevocationQuestion): Promise<RevocationAnswer> => {
     if (question.ask === 'refused') return this.#receiver.refused(question.source, question.address);
     if (question.ask === 'push')
       return (await this.#deliveries.get(question.source)?.push(question.set)) ?? { status: 404 };
@@ -172,13 +181,14 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
     const { shared, sessionKey = '' } = this.#config;
     const { file } = settingsOf(this.#config);
     if (shared !== undefined) {
-      const log: Parameters<typeof connectStore>[2] = (level, msg, fields) =>
-        this.#log.event(level, `${msg} (revocations)`, fields);
-      this.#connection = connectStore(shared.url, unobserved, log, undefined, LONG_COMMAND_MS);
+      const log: LogStore = (level, msg, fields) => this.#log.event(level, `${msg} (revocations)`, fields);
+      const parts = { sessionKey, clock: this.#clock, log, commandMs: LONG_COMMAND_MS };
+      const { connection, sealing } = this.#openStore(shared, parts);
+      this.#connection = connection;
       const complete = Promise.withResolvers<void>();
       const store = new RevocationStore({
-        connection: this.#connection,
-        sealing: createSealing(sessionKey),
+        connection,
+        sealing,
         clock: this.#clock,
         keepMs: () => this.#keeper.keepMs,
         // Above the rooms of all issuers, which replicas can overrun by what they have not read yet.
@@ -217,7 +227,7 @@ export class Revocations implements OperatorRevocations, RevocationAccess {
   }
 
   #tellReadiness(): void {
-    for (const { onReady } of this.#followers) onReady();
+    for (const tell of this.#onReady) tell();
   }
 
   /** Begins and ends deliveries. One with unchanged settings goes on. */

@@ -1,7 +1,7 @@
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { RevocationTarget, RevokedTokens } from '../../core/model/revocation.ts';
 import { emailDigest, providerSession, subjectOf } from '../../core/model/front-door.ts';
-import { lowerCase } from './revocation-index.ts';
+import { lowerCase } from '../../core/lib/ascii.ts';
 
 /** The tokens that a subject identifier (RFC 9493) names. */
 export type NamedTokens = { readonly kind: 'tokens'; readonly tokens: readonly RevokedTokens[] } | NoTokens;

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import type { KeptAnswer, SharedAnswers, StoreResult } from '../../core/model/shared.ts';
-import type { StoreConnection } from './connection.ts';
-import type { Sealing } from './sealing.ts';
+import type { Sealing, StoreConnection } from '../../core/model/store.ts';
 
 /** The longest sealed answer that is shared, in bytes. Each replica asks the server for a longer one itself. */
 const MAX_BYTES = 64 * 1024;
@@ -52,7 +51,9 @@ export function createSharedAnswers(
       if (text === undefined) return;
       const sealed = sealing.seal(place, text);
       if (sealed.length > MAX_BYTES) return;
-      connection.run('set', place, (client) => client.set(place, sealed, { PX: leftMs })).catch(() => {});
+      connection
+        .run('set', place, (client) => client.set(place, sealed, { expiration: { type: 'PX', value: leftMs } }))
+        .catch(() => {});
     },
     delete(kind, key) {
       const place = sealing.place(`answer:${kind}`, key);

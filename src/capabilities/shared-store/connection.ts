@@ -1,62 +1,24 @@
-import { hash } from 'node:crypto';
-import { Denial } from '../../core/model/denial.ts';
 import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../../core/model/shared.ts';
+import {
+  type LogStore,
+  STORE_PREFIX,
+  type StoreCommands,
+  type StoreConnection,
+  StoreError,
+  type Subscription,
+} from '../../core/model/store.ts';
 import { createBackOff } from '../../core/lib/back-off.ts';
 import { TimeoutError, within } from '../../core/lib/clock.ts';
 import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../../core/lib/store-url.ts';
-import {
-  clientLibrary,
-  CONNECT_MS,
-  OneServer,
-  type StoreClient,
-  type StoreFinder,
-  type StoreServers,
-  withEncoded,
-} from './clients.ts';
+import { clientLibrary, CONNECT_MS, OneServer, type StoreFinder, type StoreServers, withEncoded } from './clients.ts';
 import { ClusterFinder } from './cluster.ts';
-import { STORE_PREFIX } from './sealing.ts';
 import { SentinelFinder } from './sentinel.ts';
-import { messageOf } from '../../core/lib/wording.ts';
-
-/** A connection to Redis or Valkey, which reconnects. While the store is away, commands fail at once. */
-export interface StoreConnection {
-  /**
-   * Runs `command`, which is one command, at the server that has `key`. `resultOf` names the result that is counted for
-   * its answer; default `ok`.
-   *
-   * @throws {StoreError} at once while the store is away, and after {@link COMMAND_MS} at the latest.
-   */
-  run<Value>(
-    operation: StoreOperation,
-    key: string,
-    command: (client: StoreClient) => Promise<Value>,
-    resultOf?: (value: Value) => StoreResult,
-  ): Promise<Value>;
-  state(): StoreState;
-  /** The server that has `key` by the last connection: `host:port`, `''` for a store that is one server. */
-  serverOf(key: string): string;
-  /** Waits for commands in flight, and does not reconnect. */
-  close(): Promise<void>;
-}
-
-/** A channel of the store that a connection listens to. */
-export interface Subscription {
-  readonly channel: string;
-  readonly onMessage: (message: string) => void;
-  /** Called when the connection listens, again after each reconnection. Messages before were missed. */
-  readonly onSubscribed: () => void;
-}
-
-/** Logs changes of the store's state. */
-export type LogStore = (level: 'info' | 'warn', msg: string, fields?: Readonly<Record<string, unknown>>) => void;
 
 /** Takes no note of a store. */
-export const unobserved: StoreObserver = { storeUp() {}, storeRequest() {} };
+const unobserved: StoreObserver = { storeUp() {}, storeRequest() {} };
 
 /** How long a request waits for a store that does not answer. Only the first one waits; the next do not ask. */
 const COMMAND_MS = 250;
-/** The same for what a person or a transmitter would have to begin again: a sign-in, a revocation. */
-export const LONG_COMMAND_MS = 1_000;
 /** The longest pause between two attempts to connect to a store that is one server. */
 const LONGEST_RETRY_MS = 5_000;
 /** A store that disappears silently is noticed within this time, without any request. */
@@ -67,18 +29,22 @@ const PROBE = `${STORE_PREFIX}probe`;
 /** The limit on commands in flight. No connection answers this number within {@link COMMAND_MS}. */
 const MAX_WAITING = 10_000;
 
+/** The parts of a connection. */
+export interface ConnectionParts {
+  readonly log: LogStore;
+  readonly observer?: StoreObserver | undefined;
+  readonly subscription?: Subscription | undefined;
+  /** The timeout of a command. */
+  readonly commandMs?: number | undefined;
+}
+
 /**
  * Connects to the servers that `url` names, in the background, with back-off. After a timeout the store counts as away
  * until each has taken a write: a stopped process still accepts connections.
- *
- * @param commandMs The timeout of a command.
  */
 export function connectStore(
   url: string,
-  observer: StoreObserver,
-  log: LogStore,
-  subscription?: Subscription,
-  commandMs = COMMAND_MS,
+  { log, observer = unobserved, subscription, commandMs = COMMAND_MS }: ConnectionParts,
 ): StoreConnection {
   const finder = finderOf(url);
   let current: StoreServers | undefined;
@@ -174,7 +140,7 @@ export function connectStore(
   async function run<Value>(
     operation: StoreOperation,
     key: string,
-    command: (client: StoreClient) => Promise<Value>,
+    command: (client: StoreCommands) => Promise<Value>,
     resultOf: (value: Value) => StoreResult = () => 'ok',
   ): Promise<Value> {
     const servers = current;
@@ -213,8 +179,8 @@ export function connectStore(
 }
 
 /** Writes, since a PING also succeeds on a read-only replica, with a full memory and without permission. */
-function probeOf(key: string): (client: StoreClient) => Promise<unknown> {
-  return (client) => client.set(key, '1', { PX: 1000 });
+function probeOf(key: string): (client: StoreCommands) => Promise<unknown> {
+  return (client) => client.set(key, '1', { expiration: { type: 'PX', value: 1000 } });
 }
 
 function finderOf(url: string): StoreFinder {
@@ -231,17 +197,6 @@ function finderOf(url: string): StoreFinder {
   };
 }
 
-/** The store gave no answer, or answered that it cannot serve. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError';
-}
-
-/** The refusal of a call that cannot be judged without the store. */
-export function storeDenial(error: unknown): Denial {
-  const message = messageOf(error);
-  return new Denial('shared_store.unavailable', message, { cause: error });
-}
-
 /** Errors by which a server says that it cannot serve. Others, NOPERM too, concern one command alone. */
 const cannotServe = /^(?:READONLY|OOM|MISCONF|LOADING|MASTERDOWN|NOREPLICAS|NOAUTH|WRONGPASS|BUSY|CLUSTERDOWN)\b/;
 
@@ -254,27 +209,4 @@ function withoutSecrets(error: unknown, secrets: readonly string[]): string {
   let text = error instanceof Error ? error.message || error.name : String(error);
   for (const secret of secrets) text = text.replaceAll(secret, '…');
   return text.slice(0, 200);
-}
-
-/** Runs a script with its keys and arguments, in one atomic step. */
-export type Script = (keys: readonly [string, ...string[]], args: readonly string[]) => Promise<unknown>;
-
-/**
- * Creates a script whose keys lie in one slot of a cluster. It is run by its digest: the store is sent the text only if
- * it does not know it, as after a restart.
- *
- * While its slot moves to another server, some of the keys are there already. A cluster runs a script wherever all its
- * declared keys are; the last one that is declared never exists, so that the script waits for the end of the move.
- */
-export function createScript(connection: StoreConnection, operation: StoreOperation, text: string): Script {
-  const digest = hash('sha1', text);
-  return (keys, args) => {
-    const options = { keys: [...keys, `${keys[0]}:never`], arguments: [...args] };
-    return connection.run(operation, keys[0], (client) =>
-      client.evalSha(digest, options).catch((error: unknown) => {
-        if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return client.eval(text, options);
-        throw error;
-      }),
-    );
-  };
 }

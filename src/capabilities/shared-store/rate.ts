@@ -1,28 +1,5 @@
-import type { Clock } from '../../core/lib/clock.ts';
-import { createTokenBuckets } from '../../core/lib/token-buckets.ts';
-import type { CountedEvent, RateLimiter, RateLimiters } from '../../core/model/shared.ts';
-import type { Rate } from '../../core/model/route.ts';
-import type { StoreConnection } from './connection.ts';
-import type { Sealing } from './sealing.ts';
-
-/** Bounds memory; about 15 MB when full. */
-const MAX_KEYS = 50_000;
-
-interface LocalRateLimiters {
-  (counted: CountedEvent, rate: Rate): RateLimiter & { take(key: string): number };
-}
-
-/** Creates the limiters of one process. Their counts live as long as they do. */
-export function createRateLimiters(clock: Clock): LocalRateLimiters {
-  const buckets = {
-    requests: createTokenBuckets(MAX_KEYS, clock),
-    failures: createTokenBuckets(MAX_KEYS, clock),
-  } as const satisfies Record<CountedEvent, unknown>;
-  return (counted, rate) => {
-    const kept = buckets[counted];
-    return { take: (key) => kept.take(key, rate), give: (key) => kept.give(key, rate) };
-  };
-}
+import type { LocalRateLimiters, RateLimiters } from '../../core/model/shared.ts';
+import type { Sealing, StoreConnection } from '../../core/model/store.ts';
 
 /**
  * A bucket as in `lib/token-buckets.ts`, by the clock of the store, so that the clocks of the replicas do not matter.

@@ -1,22 +1,9 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-
-/** Protects keys and values in the store: a reader of the store learns nothing, a writer can forge nothing. */
-export interface Sealing {
-  /** The store's key for `key` of `kind`: a keyed digest, so that a reader of the store cannot test guesses. */
-  place(kind: string, key: string): string;
-  /** A kind for {@link Sealing.place} whose keys all lie in one slot of a cluster: a script may use several. */
-  slot(kind: string, key: string): string;
-  /** Encrypts `text`. Only a replica with the session key can open it, and only at `place`. */
-  seal(place: string, text: string): string;
-  /** The text that was sealed for this place; undefined for anything else. */
-  open(place: string, sealed: string): string | undefined;
-}
+import { type Sealing, STORE_PREFIX } from '../../core/model/store.ts';
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** The prefix of every key in the store. Another format of keys or values needs another number. */
-export const STORE_PREFIX = 'sallyport:v1:';
 
 /** Creates the sealing of the replicas that share `sessionKey`; sessions are bound by other keys of it. */
 export function createSealing(sessionKey: string): Sealing {

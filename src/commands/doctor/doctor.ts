@@ -7,7 +7,6 @@ import type { Config } from '../../core/model/config.ts';
 import { type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
 import { clients } from '../../core/model/quirks/clients.ts';
-import { connectStore, unobserved } from '../../capabilities/shared-store/connection.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
 import { examineServer } from './authorization-server.ts';
@@ -87,7 +86,6 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
   },
   clients: ({ servers }) => examineKnownClients(servers),
   clock: ({ config }) => examineClock(config),
-  shared: ({ config }) => examineStore(config),
   upstream: ({ servers }) => Promise.all(servers.routes.map(examineUpstream)),
   ...Object.fromEntries(
     capabilities.flatMap(({ name, examine: of }) =>
@@ -117,21 +115,6 @@ async function examineServers({ config, servers }: Deployment): Promise<readonly
     return server === config.frontDoor?.server ? findings.filter(({ status }) => status !== 'ok') : findings;
   });
   return (await Promise.all(groups)).flat();
-}
-
-/** Examines the shared store, by the connection that serves requests: it must take a write. */
-export async function examineStore({ shared }: Config): Promise<readonly Finding[]> {
-  if (shared === undefined) return [];
-  const on = findingsOn('shared');
-  const connected = Promise.withResolvers<void>();
-  // Its first line in the log says whether the store took a write.
-  const connection = connectStore(shared.url, unobserved, () => connected.resolve());
-  await connected.promise;
-  const { state, problem = '' } = connection.state();
-  await connection.close();
-  if (state === 'available') return [on.ok('the store takes writes')];
-  const text = `the store is unavailable: ${problem}`;
-  return [on.fail(text, 'check its address, password and memory; replicas count alone until then')];
 }
 
 /** Whether `serve` would start the front door, and nothing listens there yet: `doctor` may well run before `serve`. */

@@ -3,9 +3,10 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address } from '../model/config.ts';
 import { percentDecoded } from '../lib/http/path-flaw.ts';
-import { claimReader, memberReader } from '../lib/json/pointer.ts';
+import { claimReader, memberReader, pointerReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/logged-members.ts';
+import type { RecordedArguments } from '../model/logged-members.ts';
 
 /** A text that a parser does not accept. */
 export class InvalidValue extends Error {
@@ -45,6 +46,11 @@ export function anyText(text: string): string {
 /** A claim to record, by name or JSON Pointer. */
 export function recordedClaim(name: string): RecordedClaim {
   return { name, read: claimReader(name) ?? reject('is not a JSON Pointer', 'write ~0 for ~ and ~1 for / in it') };
+}
+
+/** An argument that records show, as a JSON Pointer. */
+export function recordedArgument(pointer: string): RecordedArguments['show'][number] {
+  return { pointer, read: pointerReader(pointer) ?? reject('is not a JSON Pointer, RFC 6901 §3') };
 }
 
 /** The name of a claim, or a JSON Pointer to one. */

@@ -3,6 +3,7 @@ import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
 import type { RevocationSettings } from './revocation.ts';
 import type { RecordDetails } from './logged-members.ts';
+import type { StoreSettings } from './store.ts';
 import type { Rate, Endpoint, Route } from './route.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
@@ -34,6 +35,8 @@ export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly decisions: 'all' | 'denials';
   readonly details: RecordDetails;
+  /** Whether lists with withheld entries are logged. */
+  readonly lists: boolean;
   /** The absolute path of the file that decisions are appended to. */
   readonly file: string | undefined;
 }
@@ -57,7 +60,7 @@ export interface Config {
   /** Addresses and networks (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
   readonly certificateProxies: readonly string[];
   /** The store that replicas share; undefined: each replica keeps its own state. */
-  readonly shared: SharedStore | undefined;
+  readonly shared: StoreSettings | undefined;
   readonly authorizationServers: ReadonlyMap<string, AuthorizationServer>;
   /** The name of the route whose metadata are at the root too; undefined: that of the only resource. */
   readonly rootResource: string | undefined;
@@ -123,13 +126,6 @@ export interface ForwardAuth {
   readonly listen: Address;
   /** Addresses and networks (CIDR) of the proxies that may ask: they choose the request that the gateway decides on. */
   readonly trusted: readonly string[];
-}
-
-/** The store that replicas share, Redis or Valkey. */
-export interface SharedStore {
-  readonly url: string;
-  /** Whether a request passes (`open`) whose replay check fails because the store is unavailable. */
-  readonly onFailure: 'closed' | 'open';
 }
 
 /** The collector of spans. */

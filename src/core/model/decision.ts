@@ -20,6 +20,7 @@ import {
   recordedClaims,
 } from './logged-members.ts';
 import { calledTool, type McpTarget, type Policy } from './policy.ts';
+import { argumentsDigest, shownArguments } from './recorded-arguments.ts';
 import type { Principal, TokenForm } from './principal.ts';
 
 /** The part that decisions on the same call of a caller have in common. */
@@ -184,8 +185,11 @@ export const members = {
     read: textIn,
   },
   policy: {
-    wire: { name: 'policy', about: 'the policy file, without `.yaml`' },
-    of: ({ route }) => route?.policy?.name,
+    wire: {
+      name: 'policy',
+      about: 'the policy file without `.yaml`, `@`, and 12 hex digits of the SHA-256 of its bytes',
+    },
+    of: ({ route }) => route?.policy?.revision,
     read: textIn,
   },
   rule: {
@@ -203,6 +207,19 @@ export const members = {
   claims: {
     wire: { name: 'claims', about: 'the claims of the caller that `log.claims` lists' },
     of: ({ principal, details }) => recordedClaims(principal, details),
+    read: claimsIn,
+  },
+  argumentsDigest: {
+    wire: {
+      name: 'arguments_digest',
+      about: 'with `log.arguments: digest`: SHA-256, in base64url, of the canonical arguments of the call of a tool',
+    },
+    of: argumentsDigest,
+    read: textIn,
+  },
+  arguments: {
+    wire: { name: 'arguments', about: 'the arguments of the call of a tool that `log.arguments` lists' },
+    of: shownArguments,
     read: claimsIn,
   },
   durationMs: {
@@ -296,6 +313,11 @@ export function toolName({ attempt }: RepeatedOutcome): string | undefined {
 /** The outcome for the caller. */
 export function kindOf({ allow, denial, shadow }: RepeatedOutcome): OutcomeKind {
   return outcomeKind({ allow, refusal: denial?.refusal, shadow });
+}
+
+/** The policy without its digest, as its file is called. */
+export function policyName({ policy }: Pick<DecisionRecord, 'policy'>): string | undefined {
+  return policy?.split('@', 1)[0];
 }
 
 /** The refusal of the call, or the one that shadow mode withheld. */

@@ -12,6 +12,8 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly answered: (route: Endpoint | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
   /** A call that was allowed no longer counts for rules over time, and why. */
   readonly returned: (call: KnownCall, route: Route, why: string) => void;
+  /** Entries of a list were withheld from a caller. */
+  readonly listed: (call: KnownCall, route: Route, list: ShownList) => void;
   readonly tokenLookup: CountLookup;
   readonly serverCall: CountServerCall;
   /** The collector took spans, or they were dropped. */
@@ -33,6 +35,16 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly revocationsKept: (count: number) => void;
   /** The share of its room for revocations that an issuer uses, 0 to 1; undefined: it is configured no longer. */
   readonly revocationRoomUsed: (issuer: string, used: number | undefined) => void;
+}
+
+/** What a caller was shown of a list, and what not. */
+export interface ShownList {
+  readonly method: string | undefined;
+  readonly shown: number;
+  /** The names of the entries. The upstream chooses them. */
+  readonly withheld: readonly string[];
+  /** Who withheld some of them. */
+  readonly by: readonly string[];
 }
 
 /** Counts a look-up of a verified or an exchanged token; `negative`: the token was refused a few seconds ago. */

@@ -4,7 +4,7 @@ import { isObject } from '../lib/json/own-member.ts';
 import { targetKinds } from './mcp.ts';
 import type { McpTarget } from './policy.ts';
 import type { Claims, Principal } from './principal.ts';
-import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
+import { type MemberReader, type PointerReader, unreachable } from '../lib/json/pointer.ts';
 
 /**
  * The member `input` of a record: what the decision depended on, besides the other members. It is enough to decide
@@ -93,6 +93,16 @@ export interface RecordDetails {
   readonly paths: boolean;
   readonly addresses: boolean;
   readonly claims: readonly RecordedClaim[];
+  /** Undefined: none. */
+  readonly arguments: RecordedArguments | undefined;
+}
+
+/** What records say of the arguments of a call: `log.arguments`. */
+export interface RecordedArguments {
+  /** The scalars that are recorded, by JSON Pointer. */
+  readonly show: readonly { readonly pointer: string; readonly read: PointerReader }[];
+  /** Whether the digest of all of them is recorded. */
+  readonly digest: boolean;
 }
 
 /** A claim that people want to read in records. */

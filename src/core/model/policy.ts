@@ -123,6 +123,8 @@ export interface Explanation {
 export interface Policy {
   /** The file's name without `.yaml`. */
   readonly name: string;
+  /** The name, and the first 12 hex digits of the SHA-256 of its file: `orders@3f9c1b04a5e2`. */
+  readonly revision: string;
   /** The top-level scope, which every caller needs. The challenge of a 401 names it. */
   readonly scope: readonly string[];
   /** Every scope that a challenge may name, whatever is called; those under a `not` are none. */

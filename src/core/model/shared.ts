@@ -41,6 +41,11 @@ export interface ReplayMemory {
   firstSeen(key: string, expiresAt: number, owner: string): boolean | Promise<boolean>;
 }
 
+/** The replay cache of one process, which answers synchronously. */
+export interface LocalReplayMemory extends ReplayMemory {
+  firstSeen(key: string, expiresAt: number, owner: string): boolean;
+}
+
 /** The state of the store, for `/readyz`. */
 export interface StoreState {
   readonly state: 'available' | 'unavailable';
@@ -80,6 +85,9 @@ export interface RateLimiter {
 
 /** Returns the limiter of a rate. Its counts survive a reload: saving the file again does not grant a new burst. */
 export type RateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter;
+
+/** The limiters of one process, which answer at once. */
+export type LocalRateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter & { take(key: string): number };
 
 /** The kinds of counted events. Each has its own memory, so that invalid tokens cannot evict the count of a subject. */
 export type CountedEvent = 'requests' | 'failures';

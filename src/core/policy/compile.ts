@@ -26,10 +26,11 @@ import { operandsIn } from './predicate.ts';
  * An allowed call names as its rule the entry that allowed it (`tools.get_*`), or else `policy`.
  *
  * @param name The file's name without `.yaml`.
+ * @param revision The name with a digest of the file, for records.
  * @throws {PolicyError} with every fault that the schema cannot find: regular expressions and JSON Pointers that do not
  * parse, patterns that are equal or match nothing, numbers that cannot be compared.
  */
-export function compilePolicy(name: string, document: PolicyDocument): Policy {
+export function compilePolicy(name: string, document: PolicyDocument, revision = name): Policy {
   const faults: PolicyFault[] = [];
   const condition = compileCondition(document, [], faults);
   const listing = compileListing(document, faults);
@@ -49,6 +50,7 @@ export function compilePolicy(name: string, document: PolicyDocument): Policy {
   const approvals = new Map(entries.flatMap(({ approval }) => (approval ? [[approval.rule, approval] as const] : [])));
   const policy: Policy = {
     name,
+    revision,
     scope: scopeTokens(document.scope ?? []),
     scopes: [...new Set([condition, ...entries.map((entry) => entry.condition)].flatMap(scopesIn))],
     lists: shadow ? 'show' : lists,

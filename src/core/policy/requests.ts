@@ -171,6 +171,16 @@ export function haveCommonRequest(one: string, other: string): boolean {
   return haveMethod && haveCommonPath(own, their);
 }
 
+/** Compiles keys: finds the one that decides a request as it is written. */
+export function writtenRequest(keys: readonly string[]): (request: string) => string | undefined {
+  const tree = new RequestTree<string>();
+  for (const name of keys) tree.add({ ...requestPattern(name), entry: name, plain: name });
+  return (request) => {
+    const [method, path] = partsOf(request);
+    return tree.find(method, segmentsOf(path))?.entry;
+  };
+}
+
 /**
  * Whether one of some patterns covers a request, as it is written.
  *

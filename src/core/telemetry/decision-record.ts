@@ -133,6 +133,8 @@ const withoutCaller = Object.freeze(Object.create(null) as object);
 
 /** The common part of a decision and others: the same object, if the caller made the same call before. */
 export function commonPart(outcome: Outcome): CommonPart {
+  // Each call has arguments of its own.
+  if (outcome.details?.arguments !== undefined) return new CommonPart(outcome);
   const caller = outcome.principal ?? withoutCaller;
   const parts = commonParts.get(caller) ?? [];
   for (const part of parts) if (part.isOf(outcome)) return part;

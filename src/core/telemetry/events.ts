@@ -13,6 +13,7 @@ const eventNames = Object.keys({
   decided: true,
   answered: true,
   returned: true,
+  listed: true,
   tokenLookup: true,
   serverCall: true,
   spans: true,

@@ -1,12 +1,16 @@
 import type { LogSettings } from '../model/config.ts';
-import type { Events } from '../model/events.ts';
+import type { Events, ShownList } from '../model/events.ts';
 import type { KnownCall, Outcome } from '../model/outcome.ts';
 import type { Route } from '../model/route.ts';
 import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
 import { grantLabel } from './metrics.ts';
 
-type Settings = Pick<LogSettings, 'level' | 'decisions'>;
+type Settings = Pick<LogSettings, 'level' | 'decisions'> & Partial<Pick<LogSettings, 'lists'>>;
+
+/** The most names of withheld entries in a line, and their longest length in UTF-16 code units. */
+const MAX_WITHHELD = 64;
+const MAX_NAME = 128;
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
@@ -51,6 +55,25 @@ export class Log implements Partial<Events> {
     if (!this.#has('info') || this.#settings.decisions !== 'all') return;
     const time = new Date().toISOString();
     const line = { time, level: 'info', msg: 'settled', decision, request_id: id, route: name, detail };
+    this.#writeDecision(JSON.stringify(line));
+  }
+
+  /** In the decision log too. */
+  listed({ id, decision }: KnownCall, { name }: Route, { method, shown, withheld, by }: ShownList): void {
+    if (!this.#has('info') || !this.#settings.lists) return;
+    const line = {
+      time: new Date().toISOString(),
+      level: 'info',
+      msg: 'list',
+      decision,
+      request_id: id,
+      route: name,
+      method,
+      shown,
+      withheld: withheld.slice(0, MAX_WITHHELD).map((each) => each.slice(0, MAX_NAME)),
+      withheld_more: withheld.length > MAX_WITHHELD ? withheld.length - MAX_WITHHELD : undefined,
+      by,
+    };
     this.#writeDecision(JSON.stringify(line));
   }
 

@@ -76,6 +76,9 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     json(response, {
       status: 'ready',
       config: config.hash,
+      policies: Object.fromEntries(
+        [...config.policies].map(([name, { revision }]) => [name, revision.slice(name.length + 1)]),
+      ),
       // The last good configuration stays in force: a warning, but no reason to take the replica out of service.
       ...(problems.length > 0 && { warning: 'the newest configuration is refused', problems }),
       workers: view.workers?.(),

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Config, LogSettings, PolicyFolder, SharedStore } from '../../core/model/config.ts';
+import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
+import type { RecordedArguments } from '../../core/model/logged-members.ts';
 import { closeHierarchy } from '../../core/model/principal.ts';
 import {
   anyText,
@@ -13,8 +14,8 @@ import {
   allowedOrigin,
   origin,
   pageUrl,
+  recordedArgument,
   recordedClaim,
-  storeUrl,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
@@ -26,12 +27,11 @@ import { expand, type Expanded } from '../../core/config/placeholders.ts';
 import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
-import { readRevocation } from './revocation.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore, revocations } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -249,10 +249,10 @@ function readRoot(
     console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
-    shared: readShared(root),
+    shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
-    revocation: readRevocation(root.get('revocation'), {
+    revocation: revocations?.read(root.get('revocation'), {
       publicUrl,
       servers,
       frontDoor,
@@ -285,9 +285,21 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
       paths: log.get('paths').isTrue(),
       addresses: log.get('addresses').isTrue(),
       claims: log.get('claims').list(recordedClaim),
+      arguments: readArguments(log.get('arguments')),
     },
+    lists: log.get('lists').isTrue(),
     file: file === undefined ? undefined : resolve(base, file),
   };
+}
+
+/** `digest`, a list of pointers, or both under names. */
+function readArguments(field: Field): RecordedArguments | undefined {
+  if (!field.present) return undefined;
+  const both = field as Field<{ readonly show?: readonly string[]; readonly digest?: boolean }>;
+  if (both.entries().length > 0)
+    return { show: both.get('show').list(recordedArgument), digest: both.get('digest').isTrue() };
+  const show = (field as Field<readonly string[]>).list(recordedArgument);
+  return { show, digest: show.length === 0 };
 }
 
 function hostOf(publicUrl: string): string {
@@ -296,19 +308,6 @@ function hostOf(publicUrl: string): string {
 
 function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
   return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
-}
-
-function readShared(root: Field<GatewayKeys>): SharedStore | undefined {
-  const shared = root.get('shared');
-  const onFailure = root.get('on_store_failure');
-  const url = shared.read(storeUrl);
-  const found = onFailure.choice();
-  if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
-  // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
-  if (shared.present && !root.get('session_key').present) {
-    shared.addProblem('needs session_key: set the same one on all replicas', 'key');
-  }
-  return url === undefined ? undefined : { url, onFailure: found };
 }
 
 /** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */

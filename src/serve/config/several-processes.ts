@@ -40,6 +40,5 @@ function needsOfCapabilities(config: Config): readonly string[] {
     ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
     // Until these are capabilities of the list.
     ...[...policies].filter(({ hasApprovals }) => hasApprovals).map(({ name }) => `the policy ${name} has approvals`),
-    ...(config.revocation === undefined ? [] : ['it has revocation']),
   ];
 }

@@ -38,7 +38,6 @@ export const warnings: Readonly<
   'resource.scopes_supported': refreshScopes,
   issuer: insecureIssuers,
   ...Object.fromEntries(capabilities.flatMap(({ name, warningsOf: of }) => (of === undefined ? [] : [[name, of]]))),
-  revocation: revocationPlace,
   'front_door.scopes': missingScopes,
   'front_door.issuer': missingRoute,
   'front_door.workloads': openSubjects,
@@ -103,16 +102,6 @@ function everyAddress(config: Judged, key: 'trusted_proxies' | 'certificate_prox
   return networks.flatMap((network, index) =>
     network.endsWith('/0') ? [at([key, index], `${quoted(network)} trusts every address: ${risk}`)] : [],
   );
-}
-
-function revocationPlace({ revocation, shared }: Judged): readonly Warning[] {
-  if (revocation === undefined) return [];
-  if (shared === undefined && revocation.file === undefined) {
-    const message = 'keeps revocations in memory, and a restart forgets them: set revocation.file, or shared';
-    return [{ path: ['revocation'], part: 'key', message }];
-  }
-  if (shared === undefined || revocation.file === undefined) return [];
-  return [at(['revocation', 'file'], 'has no effect with shared, which keeps revocations: remove it')];
 }
 
 /** Whether clients and authorization servers are on this machine: a demo, or a test. */

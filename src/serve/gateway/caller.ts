@@ -44,8 +44,8 @@ export async function callerFields(token: string, route: Route, config: Config):
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
     // Without `session_key`, no upstream can verify what this process signs.
     const secret = config.sessionKey ?? randomUUID();
-    const onRoute = capabilities.map(({ openProcess }) =>
-      openProcess(quiet).open({ config, clients, secret }).of(route, { revalidate }),
+    const onRoute = capabilities.flatMap(
+      ({ openProcess }) => openProcess?.(quiet).open({ config, clients, secret }).of(route, { revalidate }) ?? [],
     );
     const states = onRoute.flatMap((each) => each.states ?? []);
     const decision = { plan: route.policy?.decide(principal, listing).plan };
@@ -62,9 +62,9 @@ export async function callerFields(token: string, route: Route, config: Config):
 const quiet: ProcessParts = {
   clock: Date.now,
   events: { returned() {}, tokenLookup() {} },
-  ledger: { reserve: () => ({ passed: true, failed: undefined }), settle() {} },
   log() {},
   answers: undefined,
+  store: () => undefined,
   replays: { firstSeen: () => false },
   meters: { add() {}, set() {} },
   share() {},

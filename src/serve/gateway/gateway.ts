@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type Allowed, createAllowed } from '../../core/gateway/listen/allow.ts';
+import { createAllowed } from '../../core/gateway/listen/allow.ts';
 import { arrive, canonicalCall } from '../../core/gateway/listen/call.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
 import type { OwnEndpoint } from '../../capabilities/capability.ts';
@@ -26,14 +26,7 @@ import {
   createWiring,
   type ProcessScope,
 } from './route-stages.ts';
-import { createQuota } from '../../core/lib/fair-share.ts';
-import { digestOf, isSameSecret } from '../../core/lib/digest.ts';
-import { Denial, isTokenDenial } from '../../core/model/denial.ts';
-import type { GrantedCall } from '../../core/model/grant.ts';
-import type { Failures } from '../../core/model/shared.ts';
-import type { EventSource, RevocationAnswer, RevocationReceiver } from '../../core/model/revocation.ts';
-import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
-import { answer } from '../../core/gateway/respond/answer.ts';
+import { Denial } from '../../core/model/denial.ts';
 
 /** Builds the gateway of `config`. Sends nothing to any server yet. */
 export function createGateway(config: Config, configScope: ConfigScope, processScope: ProcessScope): ConfiguredGateway {
@@ -41,13 +34,10 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const allowed = createAllowed(config);
   const crossOrigin = createCrossOrigin(allowed.origin);
   const wiring = createWiring(config, configScope, processScope, { allowed, crossOrigin });
-  const access = processScope.revocation;
   const revocation =
     config.revocation &&
-    access &&
-    new RevocationEndpoints(config, {
-      allowed,
-      receive: access.receive,
+    processScope.revocation?.endpoints(config, {
+      requireHost: (call) => allowed.requireHost(call),
       failures: createFailureLimit(config, configScope, processScope),
       refuse: (call, denial) => recordRefusal(call, denial),
     });
@@ -78,7 +68,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     publish: (call) =>
       publishMetadata(call) ||
       leadToEndpoint(call) ||
-      revocation?.push(call) === true ||
+      revocation?.publish(call) === true ||
       published.some((each) => each(call)) ||
       publish(call),
     route: (call) => routed(call.path),
@@ -110,10 +100,9 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 
   function ownEndpoints(): readonly OwnEndpoint[] {
     const { approvals } = configScope;
-    const [api, endpoint] = [config.approvals?.route, config.revocation?.endpoint?.route];
+    const api = config.approvals?.route;
     const own = configScope.capabilities.flatMap(({ endpoints = [] }) => endpoints);
-    if (endpoint !== undefined && revocation !== undefined)
-      own.push({ endpoint, answer: (granted) => revocation.revoke(granted) });
+    own.push(...(revocation?.endpoints ?? []));
     if (api !== undefined && approvals !== undefined)
       own.push(createApprovalEndpoint(api, { approvals, crossOrigin, frontDoor: config.frontDoor }));
     return own;
@@ -127,121 +116,4 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
       return undefined;
     }
   }
-}
-
-/** The longest SET, and the longest body of the endpoint. */
-const MAX_BYTES = 64 * 1024;
-const RETRY_SECONDS = 5;
-
-interface EndpointParts {
-  readonly allowed: Pick<Allowed, 'requireHost'>;
-  /** Asks the process that keeps revocations. */
-  readonly receive: RevocationReceiver;
-  /** Counts wrong credentials as failures of the address. */
-  readonly failures: Failures;
-  /** Answers and records a push that was refused as a call is. */
-  readonly refuse: (call: Call, denial: Denial) => void;
-}
-
-class RevocationEndpoints {
-  readonly #parts: EndpointParts;
-  readonly #byPath: ReadonlyMap<string | undefined, EventSource>;
-  readonly #room = createQuota(bodyQuotaBytes(MAX_BYTES));
-  readonly #hasAddresses: boolean;
-
-  constructor({ revocation, log }: Config, parts: EndpointParts) {
-    this.#parts = parts;
-    this.#byPath = new Map(Array.from(revocation?.sources.values() ?? [], (source) => [source.path, source]));
-    this.#hasAddresses = log.details.addresses;
-  }
-
-  /**
-   * Takes a SET that a transmitter pushes, RFC 8935; false for any other call.
-   *
-   * @throws {Denial} `request.host` for another `Host` than those of the gateway.
-   */
-  push(call: Call): boolean {
-    const source = this.#byPath.get(call.path);
-    if (source === undefined) return false;
-    this.#parts.allowed.requireHost(call);
-    void this.#answer(call, source).catch(() => call.response.destroy());
-    return true;
-  }
-
-  async #answer(call: Call, source: EventSource): Promise<void> {
-    try {
-      send(call, await this.#take(call, source));
-    } catch (error) {
-      if (error instanceof Denial && error.reason === 'failures.exceeded') this.#parts.refuse(call, error);
-      else send(call, answerTo(error));
-    }
-  }
-
-  /** Answers a call of the endpoint that was allowed. */
-  async revoke({ call, grant: { principal } }: GrantedCall): Promise<void> {
-    if (mediaTypeOf(call) !== 'application/json')
-      return send(call, refused('invalid_request', 'Content-Type is not application/json'));
-    const body = (await readBody(call, MAX_BYTES, this.#room)).toString('utf8');
-    send(call, await this.#parts.receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
-  }
-
-  async #take(call: Call, source: EventSource): Promise<RevocationAnswer> {
-    if (call.method !== 'POST') return { status: 405 };
-    const { name } = source;
-    if (!(await this.#isAuthentic(call, source)))
-      return this.#parts.receive({
-        ask: 'refused',
-        source: name,
-        address: this.#hasAddresses ? call.client : undefined,
-      });
-    if (mediaTypeOf(call) !== 'application/secevent+jwt')
-      return refusal('invalid_request', 'Content-Type is not application/secevent+jwt');
-    const set = (await readBody(call, MAX_BYTES, this.#room)).toString('latin1').trim();
-    return this.#parts.receive({ ask: 'push', source: name, set });
-  }
-
-  /** @throws {Denial} `failures.exceeded` after too many wrong credentials of the address, whatever this one is. */
-  async #isAuthentic(call: Call, { name, authorization: agreed }: EventSource): Promise<boolean> {
-    if (agreed === undefined) return true;
-    const { authorization = '' } = call.fields;
-    try {
-      const question = { call, servers: `push ${name}`, token: digestOf(authorization) };
-      await this.#parts.failures.guard(question, async () => {
-        if (!isSameSecret(authorization, agreed)) throw new Denial('token.inactive', 'a wrong credential');
-      });
-      return true;
-    } catch (error) {
-      if (isTokenDenial(error)) return false;
-      throw error;
-    }
-  }
-}
-
-function mediaTypeOf({ request }: Call): string | undefined {
-  return request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
-}
-
-function send(call: Call, { status, body }: RevocationAnswer): void {
-  const headers = {
-    'Cache-Control': 'no-store',
-    ...(status === 405 && { Allow: 'POST' }),
-    ...(status === 503 && { 'Retry-After': String(RETRY_SECONDS) }),
-    ...(body !== undefined && { 'Content-Type': 'application/json' }),
-  };
-  answer(call, status, headers, body === undefined ? '' : JSON.stringify(body));
-}
-
-/** A fault of the body: the transmitter must not send it again. Anything else may pass. */
-function answerTo(error: unknown): RevocationAnswer {
-  if (error instanceof Denial && error.reason === 'body.too_large') return refusal('invalid_request', error.detail);
-  return { status: 503 };
-}
-
-/** RFC 8935 §2.4. */
-function refusal(err: string, description: string): RevocationAnswer {
-  return { status: 400, body: { err, description } };
-}
-
-function refused(error: string, description: string): RevocationAnswer {
-  return { status: 400, body: { error, error_description: description } };
 }

@@ -43,7 +43,7 @@ import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Failures, RateLimiters } from '../../core/model/shared.ts';
-import type { RevocationAccess } from '../../core/model/revocation.ts';
+import type { KeptRevocations } from '../../capabilities/capability.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 
 /** An endpoint of one configuration, and its stages. */
@@ -169,6 +169,7 @@ export function createWiring(
       toolHeaders,
       answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
       askAboutList,
+      onWithheld: config.log.lists ? events.listed : undefined,
       states: onRoute.flatMap(({ states }) => states ?? []),
       bindings,
       onUnauthorized: credential.onUnauthorized,
@@ -259,7 +260,7 @@ export interface ProcessScope {
   readonly connections: ConnectionPools;
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
-  readonly revocation: RevocationAccess | undefined;
+  readonly revocation: KeptRevocations | undefined;
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { roomOf } from '../../../src/core/model/revocation.ts';
+import { roomOf } from '../../../src/capabilities/revocation/place.ts';
 import { Keeper } from '../../../src/capabilities/revocation/keeper.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
 import { RevocationIndex } from '../../../src/capabilities/revocation/revocation-index.ts';
@@ -106,7 +106,7 @@ describe.skipIf(!hasRedis)('in the shared store', () => {
 
   test('the bound holds over replicas, and a reader of the store learns no name', async () => {
     const observer = { storeUp() {}, storeRequest() {} };
-    const connection = connectStore(redis.url, observer, () => {}, undefined, 2_000);
+    const connection = connectStore(redis.url, { observer, log() {}, commandMs: 2_000 });
     await expect.poll(() => connection.state().state).toBe('available');
     const { index, keeper, keep, full } = keeping(2);
     const store = new RevocationStore({

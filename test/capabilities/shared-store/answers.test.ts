@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
-import { createShared, type Shared } from '../../../src/capabilities/shared-store/store.ts';
+import { createShared, type Shared } from '../../../src/serve/shared.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { closeOpened, KEY, listener, replicaAt, type Told } from './opened.ts';
@@ -137,12 +136,12 @@ describe.skipIf(!hasRedis)('answers', () => {
 
   test('survive a reload with the same store, and end with the store', async () => {
     const one = await replica();
-    const connection = one.connection();
+    const connection = one.store()?.connection;
     one.answers.set('introspection', 'key', 1, now + 5000);
     one.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
-    expect(one.connection()).toBe(connection);
+    expect(one.store()?.connection).toBe(connection);
     for (const url of [redis.url, `${redis.url}/1`]) one.prepare({ url, onFailure: 'closed' }, KEY).drop();
-    expect(one.connection()).toBe(connection);
+    expect(one.store()?.connection).toBe(connection);
     expect(connection?.state()).toEqual({ state: 'available' });
     expect(await one.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
     one.prepare(undefined, KEY).use();
@@ -157,7 +156,7 @@ describe.skipIf(!hasRedis)('answers', () => {
 
 test('are always absent without a store', async () => {
   const { observer, log, requests } = listener();
-  const shared = createShared(observer, log, Date.now, { ledger: createMemoryLedger(Date.now) });
+  const shared = createShared(observer, log, Date.now);
   shared.prepare(undefined, undefined).use();
   shared.answers.set('introspection', 'key', 1, Date.now() + 5000);
   expect(await shared.answers.get('introspection', 'key')).toBeUndefined();

@@ -2,22 +2,26 @@ import { expect } from 'vitest';
 import { createSharedStore } from '../../../src/front-door/shared-store.ts';
 import type { Store } from '../../../src/front-door/store.ts';
 import type { Clock } from '../../../src/core/lib/clock.ts';
-import type { SharedStore } from '../../../src/core/model/config.ts';
 import type { Revocation } from '../../../src/core/model/revocation.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
-import type { ApprovalBounds } from '../../../src/core/model/approval-book.ts';
+import { createBook } from '../../../src/capabilities/approvals/opened.ts';
+import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
+import type { Ledger } from '../../../src/core/model/ledger.ts';
+import type { ApprovalBook, ApprovalBounds } from '../../../src/core/model/approval-book.ts';
 import { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
+import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
 import {
-  connectStore,
+  LONG_COMMAND_MS,
   type LogStore,
   type StoreConnection,
-} from '../../../src/capabilities/shared-store/connection.ts';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
-import { createReplayMemory } from '../../../src/capabilities/shared-store/replay.ts';
+  type StoreSettings,
+} from '../../../src/core/model/store.ts';
+import { createReplayMemory } from '../../../src/tokens/replay-memory.ts';
 import { RevocationStore } from '../../../src/capabilities/revocation/revocation-store.ts';
-import type { RevocationListener } from '../../../src/capabilities/revocation/revoked-tokens.ts';
+import { type RevocationListener, revocationsFor } from '../../../src/tokens/revoked-tokens.ts';
+import { openStore } from '../../../src/capabilities/shared-store/store.ts';
 import { createSealing } from '../../../src/capabilities/shared-store/sealing.ts';
-import { createShared, type Shared } from '../../../src/capabilities/shared-store/store.ts';
+import { createShared, type Shared } from '../../../src/serve/shared.ts';
 import { startRedis, type Redis } from '../../support/redis.ts';
 
 /** The session key of the replicas. */
@@ -87,7 +91,7 @@ export const PATIENT_MS = 5_000;
 
 /** A connection to the store at `url`. */
 export function connected(url: string, told: Told, commandMs?: number): StoreConnection {
-  const connection = connectStore(url, told.observer, told.log, undefined, commandMs);
+  const connection = connectStore(url, { observer: told.observer, log: told.log, commandMs });
   opened.push(() => connection.close());
   return connection;
 }
@@ -109,6 +113,20 @@ export async function problemAt(url: string): Promise<string | undefined> {
   return connection.state().problem;
 }
 
+/** A replica, with what it counts and keeps. */
+export interface Replica extends Shared {
+  readonly ledger: Ledger;
+  readonly approvals: ApprovalBook;
+  readonly connection: () => StoreConnection | undefined;
+}
+
+/** What a replica counts and keeps beside what it shares. */
+function replicaOf(shared: Shared, clock: Clock = Date.now): Replica {
+  const ledger = createLedger(shared.store);
+  const approvals = createBook(shared.store, clock);
+  return { ...shared, ledger, approvals, connection: () => shared.store()?.connection };
+}
+
 /** A replica of the gateway on the store at `url`, once it is up. With `revocations` it listens to the front door. */
 export async function replicaAt(
   url: string,
@@ -120,23 +138,22 @@ export async function replicaAt(
     key = KEY,
     clock = Date.now,
   }: {
-    readonly onFailure?: SharedStore['onFailure'];
+    readonly onFailure?: StoreSettings['onFailure'];
     readonly revocations?: RevocationListener;
     readonly commandMs?: number;
     /** Its session key. */
     readonly key?: string;
     readonly clock?: Clock;
   } = {},
-): Promise<Shared> {
+): Promise<Replica> {
   const shared = createShared(told.observer, told.log, clock, {
-    ledger: createMemoryLedger(clock),
     commandMs,
-    ...(revocations !== undefined && { revocations }),
+    subscription: revocations && revocationsFor(revocations),
   });
   opened.push(() => shared.close());
   shared.prepare({ url, onFailure }, key, revocations !== undefined).use();
   await told.until(true);
-  return shared;
+  return replicaOf(shared, clock);
 }
 
 /** A replica that hears of the revoked tokens of the front door. */
@@ -149,7 +166,9 @@ export async function hearingAt(url: string, heard: string[], told: Told = liste
 
 /** The records of a front door in the store at `url`, once it answers. */
 export async function frontDoorAt(url: string, clock: Clock = Date.now): Promise<Store> {
-  const store = createSharedStore({ settings: { url, onFailure: 'closed' }, sessionKey: KEY, log() {}, clock });
+  const log = (): void => {};
+  const shared = openStore({ url, onFailure: 'closed' }, { sessionKey: KEY, log, clock, commandMs: LONG_COMMAND_MS });
+  const store = createSharedStore(shared, { log, clock });
   opened.push(() => store.close());
   await expect.poll(async () => store.get('Visit', '').catch(() => 'away')).toBeUndefined();
   return store;

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
 import type { RateLimiter } from '../../../src/core/model/shared.ts';
 import type { Rate } from '../../../src/core/model/route.ts';
-import { createShared, type Prepared } from '../../../src/capabilities/shared-store/store.ts';
+import { createShared, type Prepared } from '../../../src/serve/shared.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { closeOpened, KEY, listener, replicaAt, type Told } from './opened.ts';
@@ -17,9 +16,7 @@ async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
 }
 
 test('answers synchronously without a store', () => {
-  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now, {
-    ledger: createMemoryLedger(Date.now),
-  }).prepare(undefined, undefined);
+  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(undefined, undefined);
   const limiter = alone.limiters('requests', hourly(1));
   expect(limiter.take('k')).toBe(0);
   expect(limiter.take('k')).toBeGreaterThan(3_599_000);

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
-import type { SharedStore } from '../../../src/core/model/config.ts';
-import { createShared } from '../../../src/capabilities/shared-store/store.ts';
+import type { StoreSettings } from '../../../src/core/model/store.ts';
+import { createShared } from '../../../src/serve/shared.ts';
 import { hasRedis, type Redis } from '../../support/redis.ts';
 import { orReason } from '../../support/denial.ts';
-import { createReplayMemory } from '../../../src/capabilities/shared-store/replay.ts';
+import { createReplayMemory } from '../../../src/tokens/replay-memory.ts';
 import { closeOpened, KEY, listener, redisWith, replicaAt } from './opened.ts';
 
 describe.skipIf(!hasRedis)('a value for single use', () => {
@@ -15,7 +14,7 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
   });
   afterEach(closeOpened);
 
-  async function replica(onFailure: SharedStore['onFailure'] = 'closed') {
+  async function replica(onFailure: StoreSettings['onFailure'] = 'closed') {
     const told = listener();
     const shared = await replicaAt(redis.url, told, { onFailure });
     const firstSeen = async (key: string): Promise<boolean> =>
@@ -77,7 +76,7 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
 
   test('is remembered in the process, with and without a store', async () => {
     const { observer, log } = listener();
-    const shared = createShared(observer, log, Date.now, { ledger: createMemoryLedger(Date.now) });
+    const shared = createShared(observer, log, Date.now);
     shared.prepare(undefined, undefined).use();
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);

@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/front-door/store.ts';
 import type { RateLimiter } from '../../../src/core/model/shared.ts';
-import type { StoreConnection } from '../../../src/capabilities/shared-store/connection.ts';
-import type { Shared } from '../../../src/capabilities/shared-store/store.ts';
+import type { StoreConnection } from '../../../src/core/model/store.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { asked } from './asked-call.ts';
@@ -16,6 +15,7 @@ import {
   replicaAt,
   revocationOf,
   revocationsAt,
+  type Replica,
 } from './opened.ts';
 
 /** What the names of keys say: their kind, without digests and ids. */
@@ -31,8 +31,8 @@ const later = (): number => Date.now() + 60_000;
 describe.runIf(hasRedis)('a party that reads and writes every key of the store', () => {
   const redis = startBeforeAll(startRedis);
   let connection: StoreConnection;
-  let one: Shared;
-  let other: Shared;
+  let one: Replica;
+  let other: Replica;
   let door: Store;
   let limiters: readonly RateLimiter[];
 
@@ -42,7 +42,7 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
     const settings = { url: redis.url, onFailure: 'closed' } as const;
     [one, other] = (await Promise.all(
       [1, 2].map(async () => replicaAt(redis.url, undefined, { commandMs: PATIENT_MS })),
-    )) as [Shared, Shared];
+    )) as [Replica, Replica];
     const rate = { requests: 2, perMs: 10_000, burst: 2 };
     limiters = [one, other].map((each) => each.prepare(settings, KEY).limiters('requests', rate));
     door = await frontDoorAt(redis.url);
@@ -134,7 +134,7 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
       ['garbage', (key) => redis.client.set(key, 'garbage')],
       [
         'the answer about another token',
-        async (key, foreign) => redis.client.set(key, (await redis.client.get(foreign)) ?? ''),
+        async (key, foreign) => redis.client.set(key, (await redis.client.getRange(foreign, 0, -1)) ?? ''),
       ],
       ['none', (key) => redis.client.del(key)],
     ])('%s is no answer', async (_what, write) => {
@@ -154,7 +154,7 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
       one.answers.set('introspection', 'token', '{"active":true}', Date.now() + 300);
       await expect.poll(() => keysOf('answer:')).toHaveLength(1);
       const key = await the('answer:');
-      const before = (await redis.client.get(key)) ?? '';
+      const before = (await redis.client.getRange(key, 0, -1)) ?? '';
       await expect.poll(() => redis.client.exists(key)).toBe(0);
       await redis.client.set(key, before);
       expect(await other.answers.get('introspection', 'token')).toBeUndefined();
@@ -214,7 +214,7 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
     test.each(['get', 'take'] as const)('that was used at this front door: %s', async (again) => {
       await door.set(code());
       const key = await the('{front-door}:AuthorizationCode');
-      const before = (await redis.client.get(key)) ?? '';
+      const before = (await redis.client.getRange(key, 0, -1)) ?? '';
       expect(await door.take('AuthorizationCode', 'code')).toMatchObject({ id: 'code' });
       await redis.client.set(key, before);
       await expect(door[again]('AuthorizationCode', 'code')).rejects.toMatchObject({ status: 503 });
@@ -232,7 +232,7 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
       const key = await the('{front-door}:AuthorizationCode');
       await door.set(code('two'));
       const foreign = (await keysOf('{front-door}:AuthorizationCode')).find((each) => each !== key) ?? '';
-      await redis.client.set(key, (await redis.client.get(foreign)) ?? '');
+      await redis.client.set(key, (await redis.client.getRange(foreign, 0, -1)) ?? '');
       expect(await door.take('AuthorizationCode', 'one')).toBeUndefined();
       await redis.client.set(key, `${foreign}\ngarbage`);
       expect(await door.get('AuthorizationCode', 'one')).toBeUndefined();

@@ -35,7 +35,7 @@ const principal = fc.record({
 });
 const route = fc.record({
   name: text,
-  policy: perhaps(fc.record({ name: text, claimsRead: fc.constant((claims: object) => claims) })),
+  policy: perhaps(fc.record({ name: text, revision: text, claimsRead: fc.constant((claims: object) => claims) })),
 });
 const reason = fc.constantFrom('scope.insufficient', 'claim.denied', 'token.expired');
 const denial = fc.record({ reason, detail: text, scope: fc.array(text, { maxLength: 2 }) });
@@ -132,7 +132,11 @@ test('a caller on two routes has the claims of each policy', () => {
   const caller = { issuer: 'i', grantedScopes: [], claims: { a: 1, b: 2 } };
   const [base] = fc.sample(outcome, 1);
   const asked = (name: string): unknown => {
-    const policy = { name, claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }) };
+    const policy = {
+      name,
+      revision: name,
+      claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }),
+    };
     const one = { ...base, attempt: undefined, principal: caller, route: { name, policy } };
     return (JSON.parse(decisionLine(one as unknown as Outcome, 0)) as { input: { claims: unknown } }).input.claims;
   };
@@ -140,7 +144,7 @@ test('a caller on two routes has the claims of each policy', () => {
 });
 
 function loggedInput(claims: Readonly<Record<string, unknown>>): unknown {
-  const policy = { name: 'p', claimsRead: () => claims };
+  const policy = { name: 'p', revision: 'p', claimsRead: () => claims };
   const call = { id: '', decision: '', method: 'GET', startedAt: 0, trace: undefined };
   const known = { call, route: { policy }, principal: caller({ lifetime: 60 }), allow: true, decidedAt: 1 };
   return (JSON.parse(decisionLine(known as unknown as Outcome, 0)) as { input: unknown }).input;

@@ -188,6 +188,8 @@ export const everyKey: unknown = {
     paths: false,
     addresses: false,
     claims: ['email'],
+    arguments: { show: ['/amount'], digest: true },
+    lists: false,
   },
   telemetry: {
     otlp: 'https://collector:4318/otlp',

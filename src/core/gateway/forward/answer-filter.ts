@@ -11,9 +11,10 @@ import { EventIdFilter } from '../../../mcp/event-id-filter.ts';
 import { createPrivateFilter } from '../../../mcp/private-filter.ts';
 import type { Bindings } from '../../../mcp/bindings.ts';
 import { mayGiveHandle } from '../../../mcp/handles.ts';
-import { filteredMessage, mayListTasks, withoutTasks } from '../../../mcp/lists.ts';
+import { filteredMessage, listedTargets, mayListTasks, withoutTasks } from '../../../mcp/lists.ts';
 import type { ToolHeaders } from '../../../mcp/tool-headers.ts';
 import type { AnswerPart } from '../../model/gate.ts';
+import type { Events, ShownList } from '../../model/events.ts';
 import type { Action, AskAboutList, Grant, GrantedCall } from '../../model/grant.ts';
 import type { McpTarget } from '../../model/policy.ts';
 import type { Route } from '../../model/route.ts';
@@ -38,6 +39,8 @@ export interface FilterParts {
   readonly answers: readonly AnswerPart[];
   /** Undefined if the route has no decision point. */
   readonly askAboutList: AskAboutList | undefined;
+  /** Called for each list of which entries are withheld; undefined: for none. */
+  readonly onWithheld?: Events['listed'] | undefined;
 }
 
 interface Changes {
@@ -62,7 +65,7 @@ export interface AnswerFilter extends Changes {
 export function answerFilter(
   route: Route,
   granted: Pick<GrantedCall, 'call' | 'grant' | 'counted'>,
-  { bindings, toolHeaders, answers, askAboutList }: FilterParts,
+  { bindings, toolHeaders, answers, askAboutList, onWithheld }: FilterParts,
 ): AnswerFilter | undefined {
   if (route.protocol === 'http') return undefined;
   const { grant, counted } = granted;
@@ -77,6 +80,10 @@ export function answerFilter(
       asked === undefined ? visible : (target) => asked.allows(target),
       listsTools ? toolHeaders : undefined,
     );
+  const report =
+    onWithheld &&
+    ((list: Omit<ShownList, 'method'>) =>
+      onWithheld(granted.call, route, { ...list, method: attempt.kind === 'mcp' ? attempt.method.name : undefined }));
   const readings: Rewriting[] = [];
   let guard: Rewriting | undefined;
   for (const part of answers) {
@@ -85,7 +92,7 @@ export function answerFilter(
     else readings.push(taken);
   }
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
-  const shown = both(guard, lists);
+  const shown = report === undefined ? both(guard, lists) : new Reported(guard, lists, visible, report);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewriting = both(both(shown, taskListRewriting(grant)), handles);
   const becomesPrivate = mayBePublic(route, grant, askAboutList !== undefined);
@@ -320,6 +327,67 @@ class VisibleLists implements Rewriting {
       ? filteredMessage(text, this.#isVisible, (message) => toolHeaders.learn(message))
       : filteredMessage(text, this.#isVisible);
   }
+}
+
+/** Guard and lists, one after the other. It reports what of the lists in a message the caller does not get. */
+class Reported implements Rewriting {
+  readonly mustRead: boolean;
+  readonly #guard: Rewriting | undefined;
+  readonly #lists: Rewriting | undefined;
+  readonly #isVisible: ((target: McpTarget) => boolean) | undefined;
+  readonly #report: (list: Omit<ShownList, 'method'>) => void;
+
+  constructor(
+    guard: Rewriting | undefined,
+    lists: Rewriting | undefined,
+    isVisible: ((target: McpTarget) => boolean) | undefined,
+    report: (list: Omit<ShownList, 'method'>) => void,
+  ) {
+    this.mustRead = guard?.mustRead === true || lists?.mustRead === true;
+    this.#guard = guard;
+    this.#lists = lists;
+    this.#isVisible = isVisible;
+    this.#report = report;
+  }
+
+  concerns(part: Buffer | string): boolean {
+    return this.#guard?.concerns(part) === true || this.#lists?.concerns(part) === true;
+  }
+
+  rewrite(text: string): string | undefined {
+    const guarded = this.#guard?.concerns(text) === true ? this.#guard.rewrite(text) : undefined;
+    const current = guarded ?? text;
+    const listed = this.#lists?.concerns(current) === true ? this.#lists.rewrite(current) : undefined;
+    if (guarded === undefined && listed === undefined) return undefined;
+    const before = listedTargets(text);
+    if (before.length > 0) this.#compare(before, guarded, listed);
+    return listed ?? guarded;
+  }
+
+  #compare(before: readonly McpTarget[], guarded: string | undefined, listed: string | undefined): void {
+    const afterGuard = guarded === undefined ? before : listedTargets(guarded);
+    const shown = listed === undefined ? afterGuard : listedTargets(listed);
+    if (shown.length === before.length) return;
+    const byLists = without(afterGuard, shown);
+    const isVisible = this.#isVisible;
+    const hidden = byLists.filter((target) => isVisible?.(target) === false);
+    const by: string[] = [];
+    if (hidden.length > 0) by.push('policy');
+    if (afterGuard.length < before.length) by.push('lock');
+    if (byLists.length > hidden.length) by.push('decision_point');
+    this.#report({ shown: shown.length, withheld: without(before, shown).map(({ name }) => name), by });
+  }
+}
+
+/** The targets that others lack, each as often as it is lacking. */
+function without(targets: readonly McpTarget[], others: readonly McpTarget[]): readonly McpTarget[] {
+  const left = new Map<string, number>();
+  for (const { kind, name } of others) left.set(`${kind} ${name}`, (left.get(`${kind} ${name}`) ?? 0) + 1);
+  return targets.filter(({ kind, name }) => {
+    const count = left.get(`${kind} ${name}`) ?? 0;
+    left.set(`${kind} ${name}`, count - 1);
+    return count < 1;
+  });
 }
 
 /** Binds the handles of an answer. An answer that cannot be read may pass: the gateway accepts no unbound handle. */

@@ -213,6 +213,59 @@ export function distinguishedTexts(others: readonly TextAutomaton[], within?: Te
   return [...found.values()];
 }
 
+/** A text after which some automata have states. */
+export interface EndedText {
+  readonly text: string;
+  /** What the forms say of it. */
+  readonly classes: readonly string[];
+  /** The states of the other automata after it. */
+  readonly states: readonly number[];
+}
+
+/**
+ * The shortest text for each way in which a text of some form can end.
+ *
+ * @param forms They read the text from its begin. The first one says `true` of the texts that are looked for.
+ * @param others They go on from some states.
+ * @param budget Its steps are characters that are looked at.
+ * @throws {Undecidable} if the budget does not suffice.
+ */
+export function endedTexts(
+  forms: readonly TextAutomaton[],
+  others: readonly TextAutomaton[],
+  from: readonly number[],
+  budget: { steps: number },
+): readonly EndedText[] {
+  const automata = [...forms, ...others];
+  const characters = representatives(automata.flatMap(({ alphabet }) => alphabet));
+  const found = new Map<string, EndedText>();
+  const visited = new Set<string>();
+  let open: readonly Walk[] = [{ text: '', states: [...forms.map(() => 0), ...from] }];
+  while (open.length > 0) {
+    const next: Walk[] = [];
+    for (const { text, states } of open) {
+      const classes = forms.map(({ classOf }, index) => classOf(states[index] ?? 0));
+      if (classes[0] === 'true') {
+        const own = states.slice(forms.length);
+        const key = `${classes.join('\n')}\n${own.join(' ')}`;
+        if (!found.has(key)) found.set(key, { text, classes, states: own });
+      }
+      for (const character of characters) {
+        if ((budget.steps -= 1) < 0) throw new Undecidable('too many texts that patterns tell apart');
+        const first = forms[0]?.step(states[0] ?? 0, character) ?? 0;
+        if (forms[0]?.isDead(first) === true) continue;
+        const reached = automata.map(({ step }, index) => step(states[index] ?? 0, character));
+        const key = reached.join(' ');
+        if (visited.has(key)) continue;
+        visited.add(key);
+        next.push({ text: text + String.fromCodePoint(character), states: reached });
+      }
+    }
+    open = next;
+  }
+  return [...found.values()];
+}
+
 interface Walk {
   readonly text: string;
   readonly states: readonly number[];

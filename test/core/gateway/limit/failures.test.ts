@@ -10,7 +10,7 @@ import { Denial } from '../../../../src/core/model/denial.ts';
 import type { Reason } from '../../../../src/core/model/reasons.ts';
 import type { Rate } from '../../../../src/core/model/route.ts';
 import type { Failures } from '../../../../src/core/model/shared.ts';
-import { createRateLimiters } from '../../../../src/capabilities/shared-store/rate.ts';
+import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
 import { outcomeOf } from '../../../support/denial.ts';
 
 let now: number;

@@ -5,7 +5,7 @@ import type { Denial } from '../../../../src/core/model/denial.ts';
 import type { RateLimiters } from '../../../../src/core/model/shared.ts';
 import { callerKey, type Principal } from '../../../../src/core/model/principal.ts';
 import type { Rate, Route } from '../../../../src/core/model/route.ts';
-import { createRateLimiters } from '../../../../src/capabilities/shared-store/rate.ts';
+import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
 import { orReason } from '../../../support/denial.ts';
 
 const now = 1_800_000_000_000;

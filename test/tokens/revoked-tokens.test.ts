@@ -1,7 +1,7 @@
 /** Gateways hear of every revoked token, also of one that was revoked while the store did not answer. */
 import { expect, test } from 'vitest';
-import { RevokedTokenAnnouncements } from '../../../src/capabilities/revocation/revoked-tokens.ts';
-import { until } from '../../support/until.ts';
+import { RevokedTokenAnnouncements } from '../../src/front-door/announcements.ts';
+import { until } from '../support/until.ts';
 
 test('R-268: a message that the store did not take is sent again, with those that came meanwhile', async () => {
   const sent: (readonly string[])[] = [];

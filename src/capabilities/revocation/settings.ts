@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import type { Config } from '../../core/model/config.ts';
 import type {
   EventSource,
   RevocationEndpoint,
@@ -11,17 +10,11 @@ import type {
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
+import type { RevocationReferents } from '../capability.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
-
-/** The settings that keys of `revocation` refer to. */
-export interface RevocationReferents extends Pick<Config, 'publicUrl' | 'frontDoor' | 'routes'> {
-  readonly servers: Config['authorizationServers'];
-  /** The folder of `gateway.yaml`. */
-  readonly base: string;
-}
 
 /** `revocation`. Problems are reported to the fields, and the result is then not used. */
 export function readRevocation(
