@@ -27,6 +27,24 @@ export const texts = {
     allow: 'Allow',
     deny: 'Deny',
   },
+  device: {
+    title: 'Connect a device',
+    heading: 'Connect a device',
+    enter: 'Enter the code that your device shows.',
+    warning:
+      'Go on only if you started this yourself, a moment ago, on a device of yours. ' +
+      'If another person sent you this code or this link, stop: that person would act in your name.',
+    code: 'Code',
+    goOn: 'Continue',
+    asked: 'Asked for',
+    askedFrom: (seconds: number) => (seconds < 5 ? 'just now, from' : `${duration(seconds)} ago, from`),
+    wrong: 'This code is wrong, was used, or has ended. Check it, or start again on your device.',
+    tooMany: 'Too many wrong codes came from this network address. Try again in a minute.',
+    denied: 'Access was denied',
+    deniedNote: 'The device gets nothing. You can close this page.',
+    done: 'Your device is connected',
+    doneNote: 'Go back to it. You can close this page.',
+  },
   approval: {
     title: 'Approve a call',
     heading: 'Approve this call?',

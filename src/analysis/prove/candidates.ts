@@ -8,6 +8,7 @@ import {
 } from '../../core/policy/patterns/text-automaton.ts';
 import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
 import { maxMatchedLength, type Operand, type Predicate } from '../../core/policy/predicate.ts';
+import { belowSource, flawSource } from '../../core/policy/within.ts';
 import type { Variable, Variables } from './formula.ts';
 
 /** A JSON value that stands for all values that some predicates cannot tell from it. */
@@ -45,12 +46,11 @@ export function holdsFor({ operand, test }: Predicate, { value, assumed }: Candi
  */
 export function candidatesFor(leaves: readonly Predicate[]): Candidates {
   const operands = leaves.map(({ operand }) => operand);
-  if (operands.some(({ kind }) => kind === 'claims')) throw new Undecidable('a comparison with a claim');
   const points = operands.flatMap(pointsOf);
   const numbers = points.length === 0 && !operands.some(isNumeric) ? [1] : representativeNumbers(points);
   const { texts, undecided } = candidateTexts({
     listed: unique(operands.flatMap(textsOf)),
-    patterns: unique(operands.flatMap((operand) => (operand.kind === 'pattern' ? [operand.source] : []))),
+    patterns: unique(operands.flatMap(sourcesOf)),
     integers: operands.some(readsIntegers) ? numbers.filter(Number.isSafeInteger) : undefined,
   });
   const decided = [undefined, ...texts, ...numbers, true, false, null, [], {}];
@@ -71,6 +71,18 @@ function assumptions(patterns: readonly string[]): readonly ReadonlyMap<string, 
     { length: 2 ** patterns.length },
     (_, bits) => new Map(patterns.map((source, index) => [source, ((bits >> index) & 1) === 1])),
   );
+}
+
+/** A constant prefix tells apart the paths below it, all others, and texts that are no sound paths. */
+function sourcesOf(operand: Operand): readonly string[] {
+  if (operand.kind === 'pattern') return [operand.source];
+  if (operand.kind !== 'claims' || operand.relation !== 'within') return [];
+  return [flawSource, belowSource(operand.parts.join('/'))];
+}
+
+/** Whether a predicate is on a value alone, and not on claims that it is compared with. */
+export function isUnary({ operand }: Predicate): boolean {
+  return operand.kind !== 'claims' || operand.claims.length === 0;
 }
 
 function pointsOf(operand: Operand): readonly number[] {

@@ -7,6 +7,7 @@ import {
   verdicts as everyVerdict,
 } from '../../core/policy/conditions/condition.ts';
 import type { Approval } from '../../core/policy/approval.ts';
+import type { Predicate } from '../../core/policy/predicate.ts';
 import type { CallPlan, Step } from '../../core/policy/plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
@@ -61,14 +62,31 @@ export function decisionsOn(
   );
   const granted = and([guard, met, histories.met]);
   const needs = steps.flatMap((step) =>
-    step.on === 'approval' ? { rule: step.approval.rule, when: needsIn(step.approval, space) } : [],
+    step.on === 'approval'
+      ? {
+          rule: step.approval.rule,
+          when: needsIn(step.approval, space),
+          isHopeless: not(possibilityOf(step.approval.by, space).canHold),
+        }
+      : [],
   );
   const lacking = not(space.hasApproval);
-  const isApproved = or([space.hasApproval, not(or(needs.map(({ when }) => when)))]);
+  const hopeless = needs.map(({ when, isHopeless }) => and([when, isHopeless]));
+  const hasHope = not(or(hopeless));
+  const isApproved = and([hasHope, or([space.hasApproval, not(or(needs.map(({ when }) => when)))])]);
   decisions.push({ reason: undefined, rule: undefined, when: and([granted, isApproved]), asked: [] });
   for (const [index, { rule, when }] of needs.entries()) {
     const first = needs.slice(0, index).map((earlier) => not(earlier.when));
-    decisions.push({ reason: 'approval.required', rule, when: and([granted, lacking, when, ...first]), asked: [] });
+    const asked: readonly Mention[] = [];
+    decisions.push({
+      reason: 'approval.required',
+      rule,
+      when: and([granted, hasHope, lacking, when, ...first]),
+      asked,
+    });
+    const earlier = hopeless.slice(0, index).map(not);
+    const denied = and([granted, hopeless[index] ?? false, ...earlier]);
+    if (denied !== false) decisions.push({ reason: 'approval.denied', rule, when: denied, asked });
   }
   for (const refusal of within(and([guard, met]), histories.refusals)) decisions.push({ ...refusal, asked: [] });
   const asked = mentionsIn(conditions, space);
@@ -124,6 +142,40 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       return owner.map((condition) => unless(verdictsOn(condition, space).met, 'claim.denied', step.rule.rule));
     }
   }
+}
+
+/** What a condition on approvers can be, by what claims of the caller can be compared, as `approval.ts` says. */
+interface Possibility {
+  readonly canHold: Formula;
+  readonly canFail: Formula;
+}
+
+function possibilityOf(condition: Condition, space: Space): Possibility {
+  if (!isGroup(condition)) {
+    return allPossible(
+      condition.reads.claims.flatMap(({ predicates }) => predicates.map((each) => possible(each, space))),
+    );
+  }
+  const parts = condition.parts.map((part) => possibilityOf(part, space));
+  if (condition.kind === 'all') return allPossible(parts);
+  return opposite(allPossible(condition.kind === 'any' ? parts.map(opposite) : parts));
+}
+
+function possible({ operand, test }: Predicate, space: Space): Possibility {
+  if (operand.kind === 'not') return opposite(allPossible(operand.excluded.map((each) => possible(each, space))));
+  if (operand.kind !== 'claims') return { canHold: true, canFail: true };
+  const asked = operand.claims.filter(({ of }) => of === 'asker');
+  const isOpen = and(asked.map((claim) => space.isUsable(claim, operand)));
+  const holds = test(undefined);
+  return { canHold: or([isOpen, holds]), canFail: or([isOpen, !holds]) };
+}
+
+function allPossible(parts: readonly Possibility[]): Possibility {
+  return { canHold: and(parts.map(({ canHold }) => canHold)), canFail: or(parts.map(({ canFail }) => canFail)) };
+}
+
+function opposite({ canHold, canFail }: Possibility): Possibility {
+  return { canHold: canFail, canFail: canHold };
 }
 
 function needsIn({ condition, arguments: inArguments }: Approval, space: Space): Formula {

@@ -79,7 +79,8 @@ export function examine(
     ...countings.flatMap(({ comparable }) => comparable),
     ...approvals.flatMap((approval) => approval.arguments),
   ];
-  const space = new Space(conditions, inArguments, setting);
+  const asks = approvals.flatMap((approval) => approval.asks);
+  const space = new Space(conditions, inArguments, setting, asks);
   const histories = plans.map((plan) =>
     described.isAfterCalls === true ? historiesOf(plan.rulesOverTime, space) : noHistories,
   );
@@ -95,12 +96,20 @@ export function examine(
     histories,
     decisions: plans.map((plan, index) => decisionsOn(plan, space, histories[index] ?? noHistories)),
     find(goal) {
-      const wanted = and([goal, within]);
+      let wanted = and([goal, within, space.comparable]);
+      let isKnown = true;
       try {
-        const real = when && search(wanted, space.variables.real, budget);
-        if (when !== undefined && real !== undefined) {
+        for (let left = when === undefined ? -1 : MAX_COMPARED; left >= 0; left -= 1) {
+          const real = search(wanted, space.variables.real, budget);
+          if (real === undefined) break;
           const classes = minimized(wanted, simplest(real));
-          const found = space.described(classes);
+          const values = space.comparedValues(classes);
+          if (values === undefined) {
+            isKnown = false;
+            wanted = and([wanted, space.otherwiseCompared(classes)]);
+            continue;
+          }
+          const found = space.described(classes, values);
           const hasArguments = Object.keys(found.arguments).length > 0;
           return {
             outcome: 'found',
@@ -108,6 +117,8 @@ export function examine(
             refusing: histories.map(({ refusing }) => refusing(classes)),
           };
         }
+        if (!isKnown)
+          return { outcome: 'undecided', why: [`${place}: no values are known that compare so with claims`] };
         const assumed = search(wanted, space.variables.all, budget);
         if (assumed === undefined) return { outcome: 'none' };
         const why = space.assumptions(simplest(assumed));
@@ -122,6 +133,9 @@ export function examine(
     },
   };
 }
+
+/** The answers that are tried until values are known that are related so. */
+const MAX_COMPARED = 40;
 
 function approvalIs(given: GivenApproval, { hasApproval }: Space): Formula {
   return given === 'approved' ? hasApproval : not(hasApproval);

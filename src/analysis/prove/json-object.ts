@@ -1,8 +1,16 @@
 import { folded } from '../../core/lib/look-alike.ts';
 import { unreachable } from '../../core/lib/json/pointer.ts';
 import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
-import type { Predicate } from '../../core/policy/predicate.ts';
-import { type Candidate, candidatesFor, holdsFor, leavesOf, elementsOf, type PossibleElement } from './candidates.ts';
+import type { ClaimsOperand, Predicate } from '../../core/policy/predicate.ts';
+import {
+  type Candidate,
+  candidatesFor,
+  elementsOf,
+  holdsFor,
+  isUnary,
+  leavesOf,
+  type PossibleElement,
+} from './candidates.ts';
 import { type Formula, and, implies, not, type Variable, atom, or, type Variables, classSet } from './formula.ts';
 
 /** A JSON object with the places that conditions read: the claims of a token, or the arguments of a call. */
@@ -58,25 +66,34 @@ export function placeAt(places: readonly MemberPlace[], path: readonly string[])
   return rest.length === 0 ? place : placeAt(place.children, rest);
 }
 
-/** The members of an object, where each variable has one class. */
-export function membersOf(places: readonly MemberPlace[], classes: readonly number[]): Record<string, unknown> {
+/**
+ * The members of an object, where each variable has one class.
+ *
+ * @param values Of places whose values were chosen beyond their classes.
+ */
+export function membersOf(
+  places: readonly MemberPlace[],
+  classes: readonly number[],
+  values: ReadonlyMap<MemberPlace, unknown>,
+): Record<string, unknown> {
   const written = places.filter((place) => isWritten(place, classes));
-  return Object.fromEntries(written.map((place) => [place.key, valueOf(place, classes)]));
+  return Object.fromEntries(written.map((place) => [place.key, valueOf(place, classes, values)]));
 }
 
 function isWritten({ variable }: MemberPlace, classes: readonly number[]): boolean {
   return classes[variable.index] !== 0;
 }
 
-function valueOf(place: MemberPlace, classes: readonly number[]): unknown {
-  const value = place.classes[classes[place.variable.index] ?? 0]?.value;
+function valueOf(place: MemberPlace, classes: readonly number[], values: ReadonlyMap<MemberPlace, unknown>): unknown {
+  const value = values.has(place) ? values.get(place) : place.classes[classes[place.variable.index] ?? 0]?.value;
   if (typeof value !== 'object' || value === null) return value;
-  if (!Array.isArray(value)) return membersOf(place.children, classes);
+  if (!Array.isArray(value)) return membersOf(place.children, classes, values);
+  if (value.length > 0) return value;
   const positions = place.children.filter(({ key }) => arrayIndex.test(key));
   const named = positions.filter((each) => isWritten(each, classes));
   const isLonger = named.length === positions.length;
   const others = place.elements.filter(({ variable }) => isLonger && classes[variable.index] === 1);
-  return [...named.map((each) => valueOf(each, classes)), ...others.map((each) => each.value)];
+  return [...named.map((each) => valueOf(each, classes, values)), ...others.map((each) => each.value)];
 }
 
 /** A place in a JSON object, and what may stand there. */
@@ -205,10 +222,14 @@ function isObject({ variable, classes }: MemberPlace): Formula {
   );
 }
 
+/** The statement that a value at a place is as claims want. */
+type Compared = (place: MemberPlace, operand: ClaimsOperand) => Formula;
+
 /** The statement that a predicate holds for what a pointer to the place finds. */
-export function predicateAt(place: MemberPlace, predicate: Predicate): Formula {
+export function predicateAt(place: MemberPlace, predicate: Predicate, compared: Compared): Formula {
   const { operand, test } = predicate;
-  if (operand.kind === 'not') return not(and(operand.excluded.map((each) => predicateAt(place, each))));
+  if (operand.kind === 'not') return not(and(operand.excluded.map((each) => predicateAt(place, each, compared))));
+  if (operand.kind === 'claims' && operand.claims.length > 0) return compared(place, operand);
   const { variable, classes } = place;
   const found = atom(
     variable,
@@ -246,7 +267,7 @@ interface PlaceDraft {
   readonly children: readonly PlaceDraft[];
 }
 
-interface PlaceCondition {
+export interface PlaceCondition {
   /** The keys that lead to the place; at least one. */
   readonly path: readonly string[];
   readonly predicates: readonly Predicate[];
@@ -257,7 +278,9 @@ function placesOf(conditions: readonly PlaceCondition[]): readonly PlaceDraft[] 
   const byKey = Map.groupBy(conditions, ({ path }) => path[0] ?? '');
   return [...byKey].map(([key, own]) => ({
     key,
-    leaves: own.filter(({ path }) => path.length === 1).flatMap(({ predicates }) => predicates.flatMap(leavesOf)),
+    leaves: own
+      .filter(({ path }) => path.length === 1)
+      .flatMap(({ predicates }) => predicates.flatMap(leavesOf).filter(isUnary)),
     children: withPositions(
       placesOf(
         own.filter(({ path }) => path.length > 1).map(({ path, predicates }) => ({ path: path.slice(1), predicates })),

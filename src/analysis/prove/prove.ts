@@ -163,5 +163,7 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   if (method?.every(({ test }) => test(attempt.method.name)) === false) return false;
   if (method === undefined && target !== undefined && attempt.method.name !== listedKinds[target.kind].namedBy)
     return false;
-  return calls.arguments.every(({ read, predicates }) => predicates.every(({ test }) => test(read(attempt.arguments))));
+  return calls.arguments.every(({ read, predicates }) =>
+    predicates.every(({ test }) => test(read(attempt.arguments), principal)),
+  );
 }

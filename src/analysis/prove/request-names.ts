@@ -108,7 +108,7 @@ export function requestsMatching(
 /** The limit on the characters that one walk looks at: about a second. */
 const MAX_STEPS = 10_000_000;
 
-/** Segments that are told apart: each literal, and what a server may read as one without its end. */
+/** Tells segments apart: each literal, and what a server may read as one without its end. */
 const segmentsListed = memoized((literals: readonly string[]) => listedAutomaton(literals, '.:'), JSON.stringify);
 
 function methodsOf(

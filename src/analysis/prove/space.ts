@@ -10,14 +10,18 @@ import {
 import type { GivenApproval } from '../../core/policy/approval.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
-import type { Predicate } from '../../core/policy/predicate.ts';
-import { leavesOf as leavesIn } from './candidates.ts';
+import type { ClaimOperand } from '../../core/policy/claim.ts';
+import { type ClaimsOperand, operandsIn, type Predicate } from '../../core/policy/predicate.ts';
+import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { comparedBy, Relations } from './relations.ts';
+import { isUnary, leavesOf as leavesIn } from './candidates.ts';
 import { and, atom, classSet, type Formula, implies, not, type Variable, Variables } from './formula.ts';
 import {
   createObject,
   isUnwritten,
   type JsonObject,
   type MemberPlace,
+  type PlaceCondition,
   membersOf,
   placeAt,
   predicateAt,
@@ -66,8 +70,14 @@ export class Space {
   /** Without an approval, and with one. */
   readonly #approval: Variable;
   readonly #checks: readonly PlaceCheck[];
+  readonly #relations: Relations;
 
-  constructor(conditions: readonly Condition[], inArguments: readonly ArgumentCondition[], setting: Setting) {
+  constructor(
+    conditions: readonly Condition[],
+    inArguments: readonly ArgumentCondition[],
+    setting: Setting,
+    asks: readonly ClaimOperand[] = [],
+  ) {
     this.#setting = setting;
     const leaves = conditions.flatMap(leavesOf);
     this.#lifetimes = toldApart(
@@ -79,15 +89,23 @@ export class Space {
     const scopes = leaves.flatMap(({ reads }) => reads.scopes);
     this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
     const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
+    const ofClaims = claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates }));
+    const ofArguments = inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates }));
+    const operands = [...operandsIn([...ofClaims, ...ofArguments].flatMap((each) => each.predicates)), ...asks];
+    const shared = sharedPredicates(ofClaims, ofArguments, operands);
+    const isCompared = ({ predicates }: PlaceCondition): boolean => operandsIn(predicates).length > 0;
+    const comparedAt = (each: PlaceCondition): PlaceCondition => ({ path: each.path, predicates: shared });
+    this.#relations = new Relations(this.variables, shared);
     this.#claims = createObject(
-      claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates })),
+      [
+        ...ofClaims,
+        ...ofClaims.filter(isCompared).map(comparedAt),
+        ...operands.map((operand) => ({ path: claimPath(operand), predicates: shared })),
+      ],
       this.variables,
       setting.callerOf({}).claims,
     );
-    this.#arguments = createObject(
-      inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates })),
-      this.variables,
-    );
+    this.#arguments = createObject([...ofArguments, ...ofArguments.filter(isCompared).map(comparedAt)], this.variables);
     this.#checks = [
       ...claims.map((claim) => readAt(placeAt(this.#claims.places, claimPath(claim)), claim)),
       ...inArguments.map((each) => readAt(placeAt(this.#arguments.places, keysOf(each.pointer) ?? []), each)),
@@ -109,7 +127,7 @@ export class Space {
       ...scopes.map((scope) => this.holds(scope)),
       ...claims.flatMap((claim) => {
         const place = placeAt(this.#claims.places, claimPath(claim));
-        return claim.predicates.map((predicate) => predicateAt(place, predicate));
+        return claim.predicates.map((predicate) => predicateAt(place, predicate, this.#compared));
       }),
       ...lifetimes.map(() =>
         atom(
@@ -123,8 +141,36 @@ export class Space {
   /** The statement that a condition on an argument is met. */
   metBy({ pointer, predicates }: ArgumentCondition): Formula {
     const place = placeAt(this.#arguments.places, keysOf(pointer) ?? []);
-    return and(predicates.map((each) => predicateAt(place, each)));
+    return and(predicates.map((each) => predicateAt(place, each, this.#compared)));
   }
+
+  /** Holds for values that can be related as statements say of them. Asked for after all statements were made. */
+  get comparable(): Formula {
+    return this.#relations.constraint;
+  }
+
+  /** The statement that a value can be compared with a claim of the caller. */
+  isUsable(claim: ClaimOperand, operand: ClaimsOperand): Formula {
+    const { variable, classes, exists } = placeAt(this.#claims.places, claimPath(claim));
+    if (operand.relation === 'one_of') throw new Undecidable(`what is in the list of claim ${claim.name}`);
+    const usable = classSet(classes, ({ value }) => operand.isUsable(value));
+    return and([exists, atom(variable, usable)]);
+  }
+
+  /** Values that are compared, where each variable has one class; undefined if none are known. */
+  comparedValues(classes: readonly number[]): ReadonlyMap<MemberPlace, unknown> | undefined {
+    return this.#relations.valuesFor(classes);
+  }
+
+  /** Excludes how values are compared in one answer. */
+  otherwiseCompared(classes: readonly number[]): Formula {
+    return this.#relations.blocking(classes);
+  }
+
+  readonly #compared = (place: MemberPlace, operand: ClaimsOperand): Formula => {
+    const claims = operand.claims.map((claim) => placeAt(this.#claims.places, claimPath(claim)));
+    return this.#relations.met(place, claims, operand);
+  };
 
   /** The statement that the call has an approval. */
   get hasApproval(): Formula {
@@ -132,10 +178,13 @@ export class Space {
   }
 
   /** The caller and the arguments, where each variable has one class. */
-  described(classes: readonly number[]): { readonly given: Given; readonly arguments: Record<string, unknown> } {
+  described(
+    classes: readonly number[],
+    values: ReadonlyMap<MemberPlace, unknown> = new Map(),
+  ): { readonly given: Given; readonly arguments: Record<string, unknown> } {
     const held = [...this.#scopes].filter(([, { index }]) => classes[index] === 1).map(([scope]) => scope);
     const granted = this.#withoutImplied(held);
-    const claims = membersOf(this.#claims.places, classes);
+    const claims = membersOf(this.#claims.places, classes, values);
     const lifetime = this.#lifetimes[classes[this.#lifetime.index] ?? 0];
     const given = {
       ...(granted.length > 0 && { scope: granted.join(' ') }),
@@ -143,7 +192,7 @@ export class Space {
       ...(lifetime !== undefined && { lifetime }),
       ...(classes[this.#approval.index] === 1 && { approval: 'approved' as const }),
     };
-    return { given, arguments: membersOf(this.#arguments.places, classes) };
+    return { given, arguments: membersOf(this.#arguments.places, classes, values) };
   }
 
   /** What was assumed of patterns that no automaton decides, where each variable has one class: rule and reason. */
@@ -203,6 +252,27 @@ export class Space {
       return others.some((each) => hierarchy.get(each)?.includes(scope)) ? others : granted;
     }, held);
   }
+}
+
+/** What tells apart values that are compared: every predicate on one of them, and what relations depend on. */
+function sharedPredicates(
+  ofClaims: readonly PlaceCondition[],
+  ofArguments: readonly PlaceCondition[],
+  operands: readonly ClaimOperand[],
+): readonly Predicate[] {
+  if (operands.length === 0) return [];
+  const pathOf = ({ path }: PlaceCondition): string => JSON.stringify(path);
+  const comparedIn = (all: readonly PlaceCondition[], named: readonly string[]): readonly PlaceCondition[] => {
+    const paths = new Set([...named, ...all.filter(({ predicates }) => operandsIn(predicates).length > 0).map(pathOf)]);
+    return all.filter((each) => paths.has(pathOf(each)));
+  };
+  const named = operands.map((each) => JSON.stringify(claimPath(each)));
+  const compared = [...comparedIn(ofClaims, named), ...comparedIn(ofArguments, [])];
+  const leaves = compared.flatMap(({ predicates }) => predicates.flatMap(leavesIn));
+  return [
+    ...leaves.filter((leaf) => isUnary(leaf) && leaf.operand.kind !== 'element'),
+    ...leaves.flatMap(({ operand }) => (operand.kind === 'claims' ? comparedBy(operand) : [])),
+  ];
 }
 
 function claimPath({ name }: Pick<ClaimRead, 'name'>): readonly string[] {

@@ -52,7 +52,7 @@ export type Operand =
   | { readonly kind: 'not'; readonly excluded: readonly Predicate[] };
 
 /** The claims that a value is compared with. */
-interface ClaimsOperand {
+export interface ClaimsOperand {
   readonly kind: 'claims';
   readonly relation: Relation;
   readonly claims: readonly ClaimOperand[];

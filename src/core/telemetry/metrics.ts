@@ -243,44 +243,6 @@ const frontDoorMetrics = {
   },
 } as const satisfies Readonly<Record<string, Row>>;
 
-const revocationMetrics = {
-  sallyport_revocations_total: {
-    kind: 'counter',
-    help: 'Events that ask for a revocation, by what became of them',
-    labels: ['source', 'event', 'result'],
-    on: { revocation: (counter, source, event, result) => counter.add(1, source, event, result) },
-  },
-  sallyport_revocations_kept: {
-    kind: 'gauge',
-    help: 'Revocations that are remembered, of at most 1,000,000',
-    labels: [],
-    aggregator: 'max',
-    isMeasured: true,
-    on: { revocationsKept: (gauge, count) => gauge.set(count) },
-  },
-  sallyport_revocation_room_used: {
-    kind: 'gauge',
-    help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
-    labels: ['issuer'],
-    aggregator: 'max',
-    isMeasured: true,
-    on: {
-      revocationRoomUsed: (gauge, issuer, used) =>
-        used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
-    },
-  },
-  sallyport_revocation_source_up: {
-    kind: 'gauge',
-    help: '1 while events of the transmitter arrive; absent where another replica sees to it',
-    labels: ['source'],
-    aggregator: 'min',
-    on: {
-      revocationSourceUp: (gauge, source, up) =>
-        up === undefined ? gauge.remove({ source }) : gauge.set({ source }, Number(up)),
-    },
-  },
-} as const satisfies Readonly<Record<string, Row>>;
-
 /** RFC 9110 §9 and RFC 5789; any other method counts as `other`. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
@@ -345,14 +307,18 @@ export function createFrontDoorMetrics(): Metrics {
   return metricsOf(frontDoorMetrics);
 }
 
-/** Creates the metrics of revocation. @param measure Called at each scrape: moves what has to be asked for. */
-export function createRevocationMetrics(measure?: (events: Events) => void): Metrics {
-  return metricsOf(revocationMetrics, measure);
+/**
+ * Creates the metrics of a capability alone, which are shown where it is on.
+ *
+ * @param measure Called at each scrape: moves what has to be asked for.
+ */
+export function createOwnMetrics(rows: MetricRows, measure?: (meters: Meters) => void): Omit<Metrics, 'events'> {
+  return metricsOf(rows, measure);
 }
 
-function metricsOf(rows: Readonly<Record<string, Row>>, measure: (events: Events) => void = () => {}): Metrics {
+function metricsOf(rows: Readonly<Record<string, Row>>, measure: (meters: Meters) => void = () => {}): Metrics {
   const registry = new Registry();
-  const measured = (): void => measure(events);
+  const measured = (): void => measure(metrics);
   const metrics = new MetricTable(registry, measured);
   const events = joinEvents(...Object.entries(rows).map(([name, row]) => metrics.movesOf(name, row)));
   return {

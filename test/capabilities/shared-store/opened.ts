@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createSharedStore } from '../../../src/front-door/shared-store.ts';
 import type { Store } from '../../../src/front-door/store.ts';
 import type { Clock } from '../../../src/core/lib/clock.ts';
-import type { Revocation } from '../../../src/core/model/revocation.ts';
+import type { Revocation } from '../../../src/capabilities/revocation/revoked.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
 import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';

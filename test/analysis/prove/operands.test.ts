@@ -1,0 +1,293 @@
+// oxlint-disable unicorn/no-thenable -- `then` is a key of properties.
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
+import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import { isExpected } from '../../../src/core/policy/property.ts';
+import { isDescribed, prove } from '../../../src/analysis/prove/prove.ts';
+import { property } from '../../support/property.ts';
+import { compiled, deciding, policyOf } from './deciding.ts';
+
+type Row = readonly [policy: PolicyDocument, property: Omit<PropertyDocument, 'name'>, outcome: string];
+
+const tools = (args: object, more: object = {}): PolicyDocument => ({
+  tools: { read: { arguments: args as never, ...more } },
+});
+const denies = (args: object, for_all: PropertyDocument['for_all'] = {}): Omit<PropertyDocument, 'name'> => ({
+  for_all,
+  when: { tool: 'read', arguments: args as never },
+  then: 'deny',
+});
+const allows = (args: object, for_all: PropertyDocument['for_all'] = {}): Omit<PropertyDocument, 'name'> => ({
+  ...denies(args, for_all),
+  then: 'allow',
+});
+
+const own = { '/tenant': { claim: 'tenant' } };
+const rows: readonly Row[] = [
+  [tools(own), denies({ '/tenant': { not: { claim: 'tenant' } } }), 'holds'],
+  [tools(own), allows({ '/tenant': { claim: 'tenant' } }), 'holds'],
+  [tools(own), denies({ '/tenant': { claim: 'tenant' } }), 'fails'],
+  [tools(own), allows({ '/tenant': { not: { claim: 'other' } } }), 'fails'],
+  [tools({}), denies({ '/tenant': { not: { claim: 'tenant' } } }), 'fails'],
+  [tools({ '/tenant': { claim: 'org' } }), denies({ '/tenant': { not: { claim: 'tenant' } } }), 'fails'],
+  // The complement, where the claim is absent too.
+  [tools({ '/tenant': { not: { claim: 'tenant' } } }), denies({ '/tenant': { claim: 'tenant' } }), 'holds'],
+  [tools({ '/tenant': { not: { claim: 'tenant' } } }), denies({}, { claims: { tenant: { present: false } } }), 'holds'],
+  [tools({ '/tenant': { not: { claim: 'tenant' } } }), allows({ '/tenant': { not: { claim: 'tenant' } } }), 'fails'],
+  // With constants.
+  [tools(own), denies({ '/tenant': 'acme' }, { not: { claims: { tenant: 'acme' } } }), 'holds'],
+  [tools(own), denies({ '/tenant': { not: 'acme' } }, { claims: { tenant: 'acme' } }), 'holds'],
+  [tools(own), denies({ '/tenant': 'acme' }, { claims: { tenant: { matches: '^a' } } }), 'fails'],
+  [tools(own), denies({ '/tenant': { matches: '^b' } }, { claims: { tenant: { matches: '^a' } } }), 'holds'],
+  [tools(own), denies({ '/tenant': { integer: true } }, { claims: { tenant: 5 } }), 'fails'],
+  [tools(own), denies({ '/tenant': 5 }, { claims: { tenant: '5' } }), 'holds'],
+  // Two arguments and one claim.
+  [
+    tools({ '/from': { claim: 'account' }, '/to': { not: { claim: 'account' } } }),
+    denies({ '/from': { claim: 'account' }, '/to': { claim: 'account' } }),
+    'holds',
+  ],
+  // Order.
+  [
+    tools({ '/level': { at_most: { claim: 'clearance' } } }),
+    denies({ '/level': { above: { claim: 'clearance' } } }),
+    'holds',
+  ],
+  [
+    tools({ '/level': { at_most: { claim: 'clearance' } } }),
+    denies({ '/level': { not: { at_most: { claim: 'clearance' } } } }),
+    'holds',
+  ],
+  [
+    tools({ '/level': { at_most: { claim: 'clearance' } } }),
+    allows({ '/level': { below: { claim: 'clearance' } } }),
+    'holds',
+  ],
+  [
+    tools({ '/level': { below: { claim: 'clearance' } } }),
+    allows({ '/level': { at_most: { claim: 'clearance' } } }),
+    'fails',
+  ],
+  [
+    tools({ '/level': { at_most: { claim: 'clearance' } } }),
+    denies({ '/level': { above: 5 } }, { claims: { clearance: { at_most: 5 } } }),
+    'holds',
+  ],
+  [
+    tools({ '/level': { at_most: { claim: 'clearance' } } }),
+    denies({ '/level': { above: 5 } }, { claims: { clearance: { at_most: 6 } } }),
+    'fails',
+  ],
+  [tools({ '/level': { at_most: { claim: 'clearance' } } }), denies({ '/level': { matches: '5' } }), 'holds'],
+  [tools({ '/n': { integer: true, equals: { claim: 'n' } } }), denies({ '/n': '7' }, { claims: { n: 7 } }), 'fails'],
+  // Membership.
+  [
+    tools({ '/account': { one_of: { claim: 'accounts' } } }),
+    denies({ '/account': { not: { one_of: { claim: 'accounts' } } } }),
+    'holds',
+  ],
+  [tools({ '/account': { one_of: { claim: 'accounts' } } }), denies({}), 'fails'],
+  [tools({}), denies({ '/account': { not: { one_of: { claim: 'accounts' } } } }), 'fails'],
+  [tools({ '/account': { one_of: { claim: 'accounts' } } }), denies({}, { claims: { accounts: 'a' } }), 'holds'],
+  [
+    tools({ '/tags': { contains: { claim: 'tag' } } }),
+    denies({ '/tags': { not: { contains: { claim: 'tag' } } } }),
+    'holds',
+  ],
+  [tools({ '/tags': { contains: { claim: 'tag' } } }), allows({ '/tags': { contains: { claim: 'tag' } } }), 'holds'],
+  [tools({}), denies({ '/tags': { contains: { claim: 'tag' } } }), 'fails'],
+  // Paths.
+  [
+    tools({ '/path': { within: ['/data', { claim: 'tenant' }] } }),
+    denies({ '/path': { not: { within: ['/data', { claim: 'tenant' }] } } }),
+    'holds',
+  ],
+  [
+    tools({ '/path': { within: '/data' } }),
+    denies({ '/path': { not: { within: ['/data', { claim: 'tenant' }] } } }),
+    'fails',
+  ],
+  [
+    tools({ '/path': { within: ['/data', { claim: 'tenant' }] } }),
+    denies({ '/path': { not: { within: '/data' } } }),
+    'holds',
+  ],
+  [
+    tools({ '/path': { within: ['/data', { claim: 'tenant' }] } }),
+    denies({}, { claims: { tenant: { matches: '[.][.]' } } }),
+    'fails',
+  ],
+  [tools({ '/path': { within: ['/data', { claim: 'tenant' }] } }), denies({}, { claims: { tenant: '..' } }), 'holds'],
+  [tools({ '/path': { within: ['/data', { claim: 'tenant' }] } }), denies({}), 'fails'],
+  [tools({ '/path': { within: '/data' } }), denies({ '/path': { matches: '^/data/[.][.]/' } }), 'holds'],
+  [tools({ '/path': { within: '/data' } }), allows({ '/path': { matches: '^/data/[a-z]+$' } }), 'holds'],
+  [tools({ '/path': { within: '/data' } }), denies({ '/path': { matches: '^/etc' } }), 'holds'],
+  // Two claims of one token.
+  [
+    { claims: { org: { claim: 'tenant' } } },
+    { for_all: { claims: { org: 'a', tenant: 'b' } }, when: {}, then: 'deny' },
+    'holds',
+  ],
+  [{ claims: { org: { claim: 'tenant' } } }, { for_all: { claims: { org: 'a' } }, when: {}, then: 'deny' }, 'fails'],
+  [
+    { not: { claims: { org: { claim: 'tenant' } } } },
+    { for_all: { claims: { org: { present: false } } }, when: {}, then: 'allow' },
+    'fails',
+  ],
+  // Approvers.
+  [
+    { tools: { read: { approval: { by: { claims: { tenant: { caller: 'tenant' } } } } } } },
+    {
+      for_all: { claims: { tenant: { present: false } }, approval: 'approved' },
+      when: { tool: 'read' },
+      then: { deny: 'approval.denied' },
+    },
+    'holds',
+  ],
+  [
+    {
+      tools: {
+        read: { approval: { by: { any: [{ claims: { tenant: { caller: 'tenant' } } }, { claims: { role: 'x' } }] } } },
+      },
+    },
+    {
+      for_all: { claims: { tenant: { present: false } }, approval: 'none' },
+      when: { tool: 'read' },
+      then: { deny: 'approval.required' },
+    },
+    'holds',
+  ],
+  [
+    { tools: { read: { approval: { by: {}, when: { arguments: { '/to': { not: { claim: 'account' } } } } } } } },
+    {
+      for_all: { approval: 'none' },
+      when: { tool: 'read', arguments: { '/to': { claim: 'account' } } },
+      then: 'allow',
+    },
+    'holds',
+  ],
+  [
+    { tools: { read: { approval: { by: {}, when: { arguments: { '/to': { not: { claim: 'account' } } } } } } } },
+    {
+      for_all: { approval: 'none' },
+      when: { tool: 'read', arguments: { '/to': { not: { claim: 'account' } } } },
+      then: 'deny',
+    },
+    'holds',
+  ],
+];
+
+describe('values that are compared with claims', () => {
+  test.each(rows)('%j: %j %s', (policy, document, outcome) => {
+    expect(prove(compiled(document), policyOf(policy), deciding())).toMatchObject({ outcome });
+  });
+});
+
+const world = [
+  undefined,
+  null,
+  'a',
+  'b',
+  '1',
+  1,
+  2,
+  1.5,
+  true,
+  ['a'],
+  ['b', 1],
+  [],
+  {},
+  '/d',
+  '/d/a',
+  '/d/a/b',
+  '/d/..',
+  'd',
+];
+const claims = world.flatMap((c) => [c === undefined ? {} : { c }, c === undefined ? { d: 'a' } : { c, d: 'a' }]);
+
+const claim = fc.constantFrom({ claim: 'c' }, { claim: 'd' });
+const compared = fc.oneof(
+  claim,
+  claim.map((equals) => ({ integer: true, equals })),
+  claim.map((one_of) => ({ one_of })),
+  claim.map((contains) => ({ contains })),
+  claim.map((below) => ({ below })),
+  claim.map((at_least) => ({ at_least })),
+  claim.map((within) => ({ within: ['/d', within] })),
+  claim.map((within) => ({ within })),
+);
+const constant = fc.constantFrom<ValueDocument>(
+  'a',
+  1,
+  { above: 1 },
+  { matches: '^/d' },
+  { within: '/d' },
+  { present: true },
+  ['a', 2],
+);
+const some = fc.oneof({ arbitrary: compared, weight: 2 }, { arbitrary: constant, weight: 1 });
+const value = fc.oneof(
+  some,
+  some.map((not) => ({ not }) as ValueDocument),
+) as fc.Arbitrary<ValueDocument>;
+const conditions = fc.record(
+  {
+    arguments: fc.dictionary(fc.constantFrom('/v', '/w'), value, { minKeys: 1 }),
+    claims: fc.dictionary(fc.constantFrom('c', 'd'), value, { minKeys: 1 }),
+  },
+  { requiredKeys: ['arguments'] },
+);
+
+property(
+  'no example refutes what is proved of comparisons',
+  [conditions, conditions, fc.boolean()],
+  (policyConditions, when, isAllowed) => {
+    const policy = policyOf({ tools: { read: policyConditions } });
+    const then = isAllowed ? 'allow' : 'deny';
+    const described = compiled({ for_all: {}, when: { tool: 'read', arguments: when.arguments }, then });
+    const proof = prove(described, policy, deciding());
+    if (proof.outcome !== 'holds') return;
+    for (const v of world) {
+      for (const w of ['a', undefined]) {
+        for (const given of claims) {
+          const args = { ...(v !== undefined && { v }), ...(w !== undefined && { w }) };
+          const principal = deciding().callerOf({ claims: given });
+          const attempt = deciding().attemptOf({ tool: 'read', arguments: args });
+          if (!isDescribed(described, principal, attempt)) continue;
+          const decision = policy.decide(principal, attempt);
+          expect({ args, given, isExpected: isExpected(decision, described.wanted) }).toMatchObject({
+            isExpected: true,
+          });
+        }
+      }
+    }
+  },
+);
+
+describe('no caller reads below the folder of another tenant', () => {
+  const names = Array.from({ length: 30 }, (_, at) => `tool_${at}`);
+  const path = { within: ['/data', { claim: 'tenant' }] };
+  const thirty = (forgotten?: string): PolicyDocument => ({
+    scope: 'read',
+    tools: Object.fromEntries(
+      names.map((name) => [name, name === forgotten ? {} : { arguments: { '/path': path, '/n': { above: 0 } } }]),
+    ),
+  });
+  const isolation = {
+    for_all: {},
+    when: { tool: 'any', arguments: { '/path': { not: path } } },
+    then: 'deny',
+  } as const;
+
+  test('is proved of thirty tools', () => {
+    expect(prove(compiled(isolation), policyOf(thirty()), deciding()).outcome).toBe('holds');
+  });
+
+  test('is refuted where one entry forgets it', () => {
+    expect(prove(compiled(isolation), policyOf(thirty('tool_7')), deciding())).toMatchObject({
+      outcome: 'fails',
+      counterexample: { when: { tool: 'tool_7' } },
+    });
+  });
+});
