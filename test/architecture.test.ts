@@ -17,18 +17,15 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 32_900, pipeline: 3_040, core: 20_470 };
+const bounds = { serve: 32_900, pipeline: 2_860, core: 20_290 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'capabilities/approvals → capabilities/console': 2,
-  'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/traces → serve': 1,
   'core/gateway → mcp': 15,
-  'serve → capabilities/approvals': 3,
-  'serve → capabilities/console': 11,
+  'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
   'serve → capabilities/traces': 3,
 } as const;

@@ -99,6 +99,26 @@ export function pageHeaders({ returnsTo, isReferrer }: Page): Record<string, str
   };
 }
 
+interface PlainPage {
+  readonly title: string;
+  readonly heading: string;
+  readonly lines: readonly (string | { readonly code: string })[];
+  readonly note: string;
+}
+
+/** A page of text alone. */
+export function plainPage({ title, heading, lines, note }: PlainPage): Page {
+  const paragraphs = lines.map((line) =>
+    typeof line === 'string' ? html`<p>${line}</p>` : html`<p><code>${line.code}</code></p>`,
+  );
+  return {
+    title,
+    body: html`<h1>${heading}</h1>
+      ${paragraphs}
+      <p class="note">${note}</p>`,
+  };
+}
+
 /** Answers with a page. */
 export function sendPage(response: ServerResponse, status: number, page: Page): void {
   response.writeHead(status, pageHeaders(page)).end(document(page));

@@ -90,12 +90,6 @@ export const texts = {
     unavailable: 'The gateway does not answer',
     unavailableNote: 'Nothing was decided. Try again in a moment.',
   },
-  howDecided: {
-    heading: 'A person decides on this call, but not on this page',
-    approver: 'Approvers decide with a program of theirs, which calls this address with their token.',
-    operator: 'Operators of the gateway see what waits, and decide, on the command line:',
-    after: 'When it is approved, repeat the call in your client.',
-  },
   goOn: {
     title: 'One moment',
     heading: 'You are being sent on',

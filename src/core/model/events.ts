@@ -1,4 +1,3 @@
-import type { ApprovalEvent } from './approval-book.ts';
 import type { ServerOperation } from './authorization-server.ts';
 import type { FrontDoorObserver } from './front-door.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
@@ -23,12 +22,6 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly configLoaded: (hash: string) => void;
   /** The newest files are not in force. */
   readonly reloadFailed: () => void;
-  /** Something happened to a request for an approval. */
-  readonly approval: (route: string, event: ApprovalEvent) => void;
-  /** How many requests of a route wait. */
-  readonly approvalsWaiting: (route: string, count: number) => void;
-  /** An event that `approvals.notify` did not take. */
-  readonly approvalNotificationLost: (event: ApprovalEvent) => void;
 }
 
 /** What a caller was shown of a list, and what not. */

@@ -189,25 +189,6 @@ const gatewayMetrics = {
     isAbsent: true,
     on: { certificateInForce: (gauge, expiresAt) => gauge.set(expiresAt.getTime() / 1000) },
   },
-  sallyport_approvals_total: {
-    kind: 'counter',
-    help: 'What happened to requests for approvals',
-    labels: ['route', 'event'],
-    on: { approval: (counter, route, event) => counter.add(1, route, event) },
-  },
-  sallyport_approvals_waiting: {
-    kind: 'gauge',
-    help: 'Requests for approvals that wait for a person',
-    labels: ['route'],
-    aggregator: 'max',
-    on: { approvalsWaiting: (gauge, route, count) => gauge.set({ route }, count) },
-  },
-  sallyport_approval_notifications_lost_total: {
-    kind: 'counter',
-    help: 'Events that approvals.notify did not take',
-    labels: ['event'],
-    on: { approvalNotificationLost: (counter, event) => counter.add(1, event) },
-  },
 } as const satisfies Readonly<Record<string, Row>>;
 
 const frontDoorMetrics = {

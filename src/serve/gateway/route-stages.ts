@@ -17,8 +17,7 @@ import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-st
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
-import type { Gate, ProofTaker } from '../../core/model/gate.ts';
-import { approvalGate, type LazyApprovals } from '../../capabilities/approvals/opened.ts';
+import type { Gate, OnRoute, ProofTaker } from '../../core/model/gate.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
@@ -27,7 +26,7 @@ import { createLimit } from '../../core/gateway/limit/limit.ts';
 import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { PresentedToken } from '../../core/model/grant.ts';
+import type { Grant, PresentedToken } from '../../core/model/grant.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { ownCookies } from '../../core/model/fields.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
@@ -78,7 +77,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, approvals, capabilities, sessions } = configScope;
+  const { clients, limiters, capabilities, sessions } = configScope;
   const { events, clock, connections, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -127,7 +126,7 @@ export function createWiring(
       authorize: createAuthorize(endpoint, clock, false),
       gates: [],
       credential: { obtain: () => undefined },
-      forward: answer,
+      forward: (granted) => answer(granted, ofAllowed.headers(granted.call)),
       forwardUpgrade: refuseAll('the gateway itself upgrades nothing'),
       refuse: createRefuse(endpoint, refusing),
     };
@@ -141,24 +140,19 @@ export function createWiring(
 
   function ofRoute(route: Route): ServedEndpoint {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
+    const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
-    const onRoute = capabilities.map((each) => each.of(route, { revalidate }));
+    const stateOf = (grant: Grant): string => bindings.giveApprovalState(grant);
+    const onRoute: readonly OnRoute[] = capabilities.map((each, index) =>
+      each.of(route, { revalidate, stateOf, later: () => gatesOf(onRoute.slice(index + 1)) }),
+    );
+    const gates = gatesOf(onRoute);
     const proofs = onRoute.find((each) => each.proofs !== undefined)?.proofs;
     const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin, proofs);
     const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const { nonce } = refusing;
-    const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
-    const [locked, ...others] = onRoute.map(({ gate }) => gate);
-    const later = others.filter((gate) => gate !== undefined);
-    const gates: readonly Gate[] = [
-      ...(locked === undefined ? [] : [locked]),
-      ...(approvals !== undefined && route.policy?.hasApprovals === true
-        ? [approvalGate(route, approvals, { later, stateOf: (grant) => bindings.giveApprovalState(grant) })]
-        : []),
-      ...later,
-    ];
     const forwarding = {
       publicUrl,
       claimed,
@@ -246,6 +240,10 @@ export function createFailureLimit(
   return createFailures(limits.failures, { limiters, clock, warnOfProxy });
 }
 
+function gatesOf(onRoute: readonly OnRoute[]): readonly Gate[] {
+  return onRoute.map(({ gate }) => gate).filter((gate) => gate !== undefined);
+}
+
 function upstreamUrl(route: Route, { path, query }: Call): string {
   return route.upstream.origin + createUpstreamPath(route)(path, query);
 }
@@ -275,8 +273,6 @@ export interface ProcessScope {
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
-  /** Undefined: none are configured. */
-  readonly approvals: LazyApprovals | undefined;
   readonly capabilities: readonly Opened[];
   readonly sessions: OwnerBound;
 }

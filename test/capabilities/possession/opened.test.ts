@@ -6,6 +6,7 @@ import type { Call } from '../../../src/core/model/call.ts';
 import type { AccessToken } from '../../../src/core/model/grant.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { outcomeOf } from '../../support/denial.ts';
+import { quietRoute } from '../../support/process-parts.ts';
 import { createProver } from '../../support/prover.ts';
 
 const publicUrl = 'https://gateway.example';
@@ -22,15 +23,14 @@ function opened(seen = new Set<string>()) {
 test('a proof counts once, after a reload too', async () => {
   const seen = new Set<string>();
   const client = await createProver();
-  const revalidate = async (): Promise<void> => {};
-  const { proofs } = opened(seen).of(route, { revalidate });
+  const { proofs } = opened(seen).of(route, quietRoute);
   const proof = await client.proof({ url: `${publicUrl}/mcp`, token }, { claims: { nonce: proofs?.nonce?.() } });
   const call = { method: 'GET', path: '/mcp', fields: { ...noFields, dpop: proof } } as unknown as Call;
   await proofs?.check(call, token, client.cnf.jkt, 'alice');
-  const again = opened(seen).of(route, { revalidate }).proofs?.check(call, token, client.cnf.jkt, 'alice');
+  const again = opened(seen).of(route, quietRoute).proofs?.check(call, token, client.cnf.jkt, 'alice');
   expect(await outcomeOf(again as Promise<void>)).toBe('proof.replayed');
 });
 
 test('a route without dpop takes no proofs', () => {
-  expect(opened().of({ slots: undefined } as Route, { revalidate: async () => {} })).toEqual({});
+  expect(opened().of({ slots: undefined } as Route, quietRoute)).toEqual({});
 });

@@ -7,7 +7,7 @@ import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/co
 import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
 import type { Ledger } from '../../../src/core/model/ledger.ts';
-import type { ApprovalBook, ApprovalBounds } from '../../../src/core/model/approval-book.ts';
+import type { ApprovalBook, ApprovalBounds } from '../../../src/capabilities/approvals/book.ts';
 import { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
 import {
