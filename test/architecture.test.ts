@@ -133,8 +133,9 @@ describe('src/', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
       /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
+      /^src\/commands\/token\.ts: import .*stdinText/,
       // Read to a limit before.
-      /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
+      /^src\/(?:commands\/(?:token|doctor\/(?:finding|front-door))|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
