@@ -27,9 +27,7 @@ const remaining = {
   'core/gateway → mcp': 15,
   'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/possession': 2,
   'serve → capabilities/traces': 3,
-  'tokens → capabilities/possession': 1,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
