@@ -132,6 +132,18 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
     ],
     run: async (_, values) => (await import('./revoke.ts')).revoke(values),
   }),
+  token: command({
+    does: 'get a token for a job, a workload or a terminal',
+    about: `Gets an access token of an authorization server and prints it, for programs that run without a browser:
+by a client's secret or key, by the token of a platform, or by a code that a person types elsewhere.`,
+    options: options.token,
+    examples: [
+      'token --issuer https://signin.example.com --client nightly-report --key report.pem',
+      'token --issuer https://signin.example.com --workload /var/run/secrets/tokens/sallyport',
+      'token --issuer https://signin.example.com --client terminal --device',
+    ],
+    run: async (_, values) => (await import('./token.ts')).token(values),
+  }),
   log: command({
     does: 'show the decisions of a log',
     about: `Prints decisions as a table, the newest last; those of several logs in the order of their times. Below a
