@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import type { Running } from '../demo/listen.ts';
 import { startIssuer } from '../test/support/issuer.ts';
 import { examineFrontDoor } from './authorization.ts';
+import { examineCallers } from './callers.ts';
 import { startBearerProxy, type Onward } from './bearer-proxy.ts';
 import { startEverythingServer } from './everything-server.ts';
 import { startGateway } from './gateway.ts';
@@ -34,7 +35,9 @@ try {
   const rows = (await Promise.all(chosen.map((revision) => compare(revision, ways)))).flat();
   process.stdout.write(`${[heading, ...rows.map(rowText)].join('\n')}\n`);
   const faults = rows.length > 0 ? rows.flatMap(faultsOf) : ['no scenario matches --revision and --only'];
-  if (options.revision === undefined && options.only === undefined) faults.push(...(await examineFrontDoor(folder)));
+  if (options.revision === undefined && options.only === undefined) {
+    faults.push(...(await examineFrontDoor(folder)), ...(await examineCallers(folder)));
+  }
   if (faults.length > 0) {
     process.stdout.write(`\n${faults.join('\n')}\n\nThe results of the suite and the gateway's log are in ${folder}\n`);
     process.exitCode = 1;

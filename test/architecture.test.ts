@@ -17,22 +17,17 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 33_120, pipeline: 3_040, core: 20_560 };
+const bounds = { serve: 32_750, pipeline: 2_860, core: 20_290 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'capabilities/approvals → capabilities/console': 2,
-  'capabilities/approvals → front-door': 2,
   'capabilities/console → serve': 2,
   'capabilities/traces → serve': 1,
   'core/gateway → mcp': 15,
-  'serve → capabilities/approvals': 3,
-  'serve → capabilities/console': 11,
+  'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/possession': 2,
   'serve → capabilities/traces': 3,
-  'tokens → capabilities/possession': 1,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
@@ -137,9 +132,10 @@ describe('src/', () => {
   test('gathers foreign bytes by a Gatherer alone', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
-      /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
+      /^src\/(?:commands\/(?:explain|operator|revoke)|capabilities\/(?:approvals\/approvals-command|terminal))\.ts: /,
+      /^src\/commands\/token\.ts: import .*stdinText/,
       // Read to a limit before.
-      /^src\/(?:commands\/doctor\/(?:finding|front-door)|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
+      /^src\/(?:commands\/(?:token|doctor\/(?:finding|front-door))|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,

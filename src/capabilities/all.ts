@@ -3,22 +3,26 @@ import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
 import type { Capability } from './capability.ts';
+import { approvals } from './approvals/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
-import { sharedStore } from './shared-store/manifest.ts';
 import { history } from './history/manifest.ts';
+import { sharedStore } from './shared-store/manifest.ts';
 import { lock } from './lock/manifest.ts';
+import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
   sharedStore,
   lock,
+  approvals,
   history,
   decisionPoints,
   exchange,
   signedIdentities,
+  possession,
   revocation,
 ];
 

@@ -10,13 +10,14 @@ import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
-import type { OnRoute } from '../core/model/gate.ts';
-import type { GrantedCall, PresentedToken } from '../core/model/grant.ts';
+import type { Gate, OnRoute } from '../core/model/gate.ts';
+import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
+import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Route, Statement } from '../core/model/route.ts';
-import type { SharedAnswers } from '../core/model/shared.ts';
+import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
+import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Denial } from '../core/model/denial.ts';
@@ -40,6 +41,15 @@ interface Defined {
 /** A route that has callers, as read so far. */
 export type ReadRoute = Omit<Route, 'slots'>;
 
+/** A page of text for a person. */
+export interface PersonPage {
+  readonly title: string;
+  readonly heading: string;
+  /** Its paragraphs; `code`: as it is typed. */
+  readonly lines: readonly (string | { readonly code: string })[];
+  readonly note: string;
+}
+
 /** The parts of a process that a capability may use. A command that asks as the gateway would has them too. */
 export interface ProcessParts {
   /** The store of the newest configuration; undefined: none is configured. */
@@ -53,6 +63,10 @@ export interface ProcessParts {
   ) => void;
   /** Answers of authorization servers that replicas share; undefined: they share none. */
   readonly answers: SharedAnswers | undefined;
+  /** What may be used only once, with all replicas. */
+  readonly replays: ReplayMemory;
+  /** Shows a page to a person without credentials. */
+  readonly showPage: (call: Call, page: PersonPage) => Promise<void>;
   /** Moves the metrics of its manifest. */
   readonly meters: Meters;
   /** Tells the other processes of this gateway, by a message that JSON can carry; each gets it by `adopt`. */
@@ -61,7 +75,7 @@ export interface ProcessParts {
 
 /** The parts of one configuration that a capability may use. */
 export interface ConfigParts {
-  readonly config: Pick<Config, 'publicUrl' | 'routes'>;
+  readonly config: Pick<Config, 'publicUrl' | 'routes'> & Partial<Pick<Config, 'approvals' | 'frontDoor'>>;
   /** For keys that are derived from it: `session_key`, or random in this process. */
   readonly secret: string | Buffer;
   /** By the names of `authorization_servers`. */
@@ -72,6 +86,10 @@ export interface ConfigParts {
 export interface RouteParts {
   /** Validates a token of the route again, past every cache. Rejects with a {Denial}. */
   readonly revalidate: (token: PresentedToken) => Promise<unknown>;
+  /** The gates after its own. Called when all capabilities are open on the route. */
+  readonly later: () => readonly Gate[];
+  /** The state that a client sends back after its user was sent to a page about a call. */
+  readonly stateOf: (grant: Grant) => string;
 }
 
 /** A capability in one process: it has what outlives a configuration. */
@@ -86,14 +104,16 @@ export interface InProcess {
   news?(): readonly unknown[];
   /** Members of the status that the console shows. */
   state?(): object;
+  /** The requests for approvals of the configuration in force; undefined: it has none. */
+  operatorApprovals?(): OperatorApprovals | undefined;
   close?(): void | Promise<void>;
 }
 
 /** An endpoint that the gateway answers itself, instead of an upstream. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint;
-  /** Answers a call that was allowed. */
-  readonly answer: (granted: GrantedCall) => Promise<void>;
+  /** Answers a call that was allowed. @param ofOrigin The header fields for a page of another origin. */
+  readonly answer: (granted: GrantedCall, ofOrigin: Readonly<Record<string, string>>) => Promise<void>;
   /** Answers a person who comes without credentials; false for any other call. */
   readonly receive?: (call: Call) => boolean;
 }
@@ -229,6 +249,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** What the clients of a route learn of proofs of possession. */
+  readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'revocation'>) => readonly Violation[];
   /**

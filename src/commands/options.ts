@@ -102,12 +102,6 @@ export const options = {
     json,
     config,
   },
-  approvals: {
-    follow: { does: 'goes on, and prints what changes' },
-    json: { does: 'prints JSON, a line each' },
-    admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
-    config,
-  },
   revoke: {
     subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
     issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },
@@ -116,6 +110,16 @@ export const options = {
     yes: { does: 'does not ask; needed without a terminal' },
     admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
     config,
+  },
+  token: {
+    issuer: { value: 'URL', does: 'the authorization server, such as the front door' },
+    client: { value: 'ID', does: 'the client identifier; not with --workload' },
+    'client-secret': { value: '-', does: 'reads the secret of the client from stdin' },
+    key: { value: 'FILE', does: 'the private key of the client, PEM or JWK: signs an assertion', isPath: true },
+    device: { does: 'prints a code, which a person types in a browser elsewhere' },
+    workload: { value: 'FILE', does: 'exchanges the token of a platform', isPath: true },
+    resource: { value: 'URL', does: 'the resource that the token is for; default: the only MCP route' },
+    scope: { value: 'SCOPES', does: 'the scopes to ask for, separated by spaces' },
   },
   log: {
     since: { value: 'TIME', does: 'only since then: 30m or 1d ago, 22:27, or 2026-01-31T22:27 (UTC)' },

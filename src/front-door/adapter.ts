@@ -5,8 +5,9 @@ import type { RevocationCheck } from '../core/model/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { digestOf } from '../core/lib/digest.ts';
-import { full, isRecordKind, type RecordKind, type Store, Unavailable } from './store.ts';
+import { full, isRecordKind, type RecordKind, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
+import { type DeviceParts, findByUserCode, requirePace, saveDevice } from './devices.ts';
 
 /** The life of a new registration without a first use, so that a flood does not keep clients out for longer. */
 const FIRST_USE_MS = 86_400_000;
@@ -16,15 +17,11 @@ const VISIT_MS = INTERACTION_SECONDS * 1000;
 const MAX_LIVE_TOKENS = 1_000;
 
 /** The parts of the adapter of oidc-provider. */
-export interface AdapterParts {
-  readonly store: Store;
-  readonly clock: Clock;
+export interface AdapterParts extends DeviceParts {
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
   /** The key of the ids of codes and refresh tokens, as `nameGrants` has it. */
   readonly tokenKey: string;
-  /** The address that a registration under way comes from. */
-  readonly registrant?: () => string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   /** Whose rights ended; undefined without `revocation`. */
@@ -49,7 +46,7 @@ interface ReusedGrant {
   readonly usedAt: number | undefined;
 }
 
-const ofGrants = ['AccessToken', 'AuthorizationCode', 'RefreshToken'] as const;
+const ofGrants = ['AccessToken', 'AuthorizationCode', 'RefreshToken', 'DeviceCode'] as const;
 
 const usedOnce = ['AuthorizationCode', 'RefreshToken'] as const;
 
@@ -63,7 +60,7 @@ function isOfGrants(model: string): model is (typeof ofGrants)[number] {
 
 /** The kinds of records that a token endpoint makes in exchange for one of a model. */
 function issuedFor(model: string): readonly RecordKind[] {
-  if (model === 'AuthorizationCode') return ['AccessToken', 'RefreshToken'];
+  if (model === 'AuthorizationCode' || model === 'DeviceCode') return ['AccessToken', 'RefreshToken'];
   return model === 'RefreshToken' ? ['AccessToken'] : [];
 }
 
@@ -116,6 +113,8 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     const issued = issuedFor(model);
     if (issued.length === 0) return;
     const payload = await read(model, digest);
+    // A device that was refused gets nothing.
+    if (payload?.error !== undefined) return;
     if (payload !== undefined) beforeUse?.(payload);
     const owner = payload?.accountId;
     const hasRoom = await Promise.all(issued.map((kind) => store.hasRoom(kind, owner)));
@@ -129,8 +128,13 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const kind = model === 'Session' && accountId === undefined ? 'Visit' : model;
       if (!isRecordKind(kind)) throw new TypeError(`${kind} is off`);
       const lifeMs = expiresIn === undefined ? Math.min(FIRST_USE_MS, registrationMs) : expiresIn * 1000;
-      const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
       const digest = digestOf(id);
+      if (kind === 'DeviceCode') {
+        const expiresAt = await saveDevice(digest, payload, store);
+        if (grantId !== undefined) await list(digest, grantId, expiresAt);
+        return;
+      }
+      const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
       // Until its first use, a registration counts for its address.
       const owner = kind === 'Client' && expiresIn === undefined ? registrant?.() : (accountId ?? subjectIn(payload));
       await store.set({ kind, id: digest, value: payload, expiresAt, owner });
@@ -143,14 +147,14 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const digest = digestOf(id);
       const payload = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
       if (payload === undefined && isUsedOnce(model) && isExchange()) await endUsed(model, id, parts);
+      if (payload !== undefined && model === 'DeviceCode' && isExchange()) await requirePace(digest, payload, parts);
       return payload;
     },
     async findByUid(uid) {
       const id = await store.get('SessionUid', digestOf(uid));
       return typeof id === 'string' ? read('Session', digestOf(id)) : undefined;
     },
-    // The device flow is off.
-    findByUserCode: async () => undefined,
+    findByUserCode: async (userCode) => findByUserCode(userCode, parts),
     async consume(id) {
       const digest = digestOf(id);
       await requireUsable(digest);

@@ -80,6 +80,8 @@ export function createAdmission(
 }
 
 function limitOf(path: string): LimitName {
-  if (path === routes.authorization || path === routes.end_session) return 'sign_ins';
+  // A device's request begins a sign-in too.
+  if (path === routes.authorization || path === routes.device_authorization || path === routes.end_session)
+    return 'sign_ins';
   return path === routes.registration ? 'registrations' : 'requests';
 }

@@ -91,21 +91,6 @@ export function approvalNotice(heading: string, note: string, viewer: Viewer): P
   };
 }
 
-/** The page for a person who follows the link of a request where the front door has no page for it. */
-export function howDecidedPage(id: string): Page {
-  const say = texts.howDecided;
-  const named = id === '' ? 'ID' : id;
-  return {
-    title: texts.approval.title,
-    body: html`<h1>${say.heading}</h1>
-      <p>${say.approver}</p>
-      <p>${say.operator}</p>
-      <p><code>sallyport approvals</code></p>
-      <p><code>sallyport approvals approve ${named}</code></p>
-      <p class="note">${say.after}</p>`,
-  };
-}
-
 function viewerLine({ signedInAs, signOutUrl }: Viewer): Markup {
   return html`<p class="note">
     ${texts.consent.signedInAs} ${signedInAs} (<a href="${signOutUrl}">${texts.consent.signOut}</a>)

@@ -9,10 +9,21 @@ import { anyPattern } from './url-pattern.ts';
 /** RFC 7523 §2.1: the grant of identity assertions. */
 export const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
+/** RFC 8628 §3.4. */
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
 /** The gateway, which only introspects. */
 export const GATEWAY_CLIENT = 'gateway';
 /** The client by which people sign in for the page of approvals, and whose tokens decide. It never gets a code. */
 export const APPROVAL_CLIENT = 'approvals';
+
+/** Whether any client may use the device grant. */
+export function hasDevices({ clients }: FrontDoor): boolean {
+  return (
+    clients.registration?.device === true ||
+    [...clients.registered.values()].some(({ grants }) => grants.has('device_code'))
+  );
+}
 
 /** Whether a client identifier is that of a workload. */
 export function isWorkload(clientId: string): boolean {
@@ -61,13 +72,22 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
       if (key !== policyMembers[0] || isOperators(metadata.client_id)) return;
       requireTypes(metadata);
       const isDocument = isDocumentId(metadata.client_id);
-      requireRedirects(metadata.redirect_uris, isDocument ? isSafeRedirect : mayRegister);
+      if (!isDeviceAlone(metadata)) requireRedirects(metadata.redirect_uris, isDocument ? isSafeRedirect : mayRegister);
       const isNew = ctx?.oidc.route === 'registration';
       const settings = { ...dictated(metadata, isDocument), ...secretOf(metadata, isNew) };
       for (const name of Object.keys(metadata)) delete metadata[name];
       Object.assign(metadata, settings);
     },
   };
+
+  function asksForDevice({ grant_types: grants }: ClientMetadata): boolean {
+    return clients.registration?.device === true && grants?.includes(deviceGrant) === true;
+  }
+
+  /** A client of devices that no person comes back to. */
+  function isDeviceAlone(metadata: ClientMetadata): boolean {
+    return asksForDevice(metadata) && (metadata.redirect_uris ?? []).length === 0;
+  }
 
   function isOperators(clientId: string): boolean {
     return (
@@ -86,6 +106,7 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
     }
     if (isDocument) requireOwnKeys(asked);
     const refreshes = clients.refresh && asked.grant_types?.includes('refresh_token') === true;
+    const hasCode = !isDeviceAlone(asked);
     return {
       client_id: asked.client_id,
       ...(typeof asked.client_name === 'string' && { client_name: shownName(asked.client_name) }),
@@ -93,10 +114,14 @@ export function createClientPolicy({ clients, tokens }: FrontDoor, scopes: Scope
       ...(isDocument && asked.jwks !== undefined && { jwks: asked.jwks }),
       ...(isDocument && asked.jwks_uri !== undefined && { jwks_uri: asked.jwks_uri }),
       application_type: applicationType(asked.redirect_uris ?? []),
-      redirect_uris: asked.redirect_uris,
+      redirect_uris: asked.redirect_uris ?? [],
       post_logout_redirect_uris: [],
-      grant_types: ['authorization_code', ...(refreshes ? ['refresh_token'] : [])],
-      response_types: ['code'],
+      grant_types: [
+        ...(hasCode ? ['authorization_code'] : []),
+        ...(refreshes ? ['refresh_token'] : []),
+        ...(asksForDevice(asked) ? [deviceGrant] : []),
+      ],
+      response_types: hasCode ? ['code'] : [],
       // Whatever it registered: official clients register with the scope of their first challenge, and step up later.
       scope: `openid ${scopes.all}`,
       subject_type: 'public',

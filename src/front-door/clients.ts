@@ -1,7 +1,14 @@
 import type { ClientMetadata, Client } from 'oidc-provider';
 import { type FrontDoor, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import { loopbackHosts } from '../core/lib/ip-address.ts';
-import { applicationType, APPROVAL_CLIENT, GATEWAY_CLIENT, isDocumentId, jwtBearerGrant } from './client-policy.ts';
+import {
+  applicationType,
+  APPROVAL_CLIENT,
+  deviceGrant,
+  GATEWAY_CLIENT,
+  isDocumentId,
+  jwtBearerGrant,
+} from './client-policy.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { texts } from './texts.ts';
 
@@ -24,7 +31,10 @@ export function registeredClients(
       jwks_uri: client.jwksUri,
       application_type: applicationType(redirectUris),
       redirect_uris: redirectUris,
-      grant_types: [...client.grants, ...(asserting.has(id) ? [jwtBearerGrant] : [])],
+      grant_types: [
+        ...[...client.grants].map((grant) => (grant === 'device_code' ? deviceGrant : grant)),
+        ...(asserting.has(id) ? [jwtBearerGrant] : []),
+      ],
       response_types: client.grants.has('authorization_code') ? ['code'] : [],
       scope: `openid ${scopes.all}`,
     };
@@ -69,18 +79,22 @@ export interface ClientFacts {
   readonly isNameVerified: boolean;
   /** The host that published its metadata document, which the front door has verified. */
   readonly documentHost: string | undefined;
-  /** Where the code goes: a host, this computer, or an app. */
-  readonly returnsTo: { readonly kind: 'host' | 'loopback' | 'app'; readonly host: string };
+  /** Where the code goes: a host, this computer, or an app; a device gets none. */
+  readonly returnsTo: { readonly kind: 'host' | 'loopback' | 'app' | 'device'; readonly host: string };
 }
 
-/** Collects what the consent page says of a client. */
-export function clientFacts(client: Client, redirectUri: string): ClientFacts {
+/**
+ * Collects what the consent page says of a client.
+ *
+ * @param redirectUri Undefined for a device.
+ */
+export function clientFacts(client: Client, redirectUri: string | undefined): ClientFacts {
   const { clientId } = client;
   return {
     name: client.clientName ?? clientId,
     isNameVerified: isRegistered(client),
     documentHost: isDocumentId(clientId) ? new URL(clientId).host : undefined,
-    returnsTo: returnsTo(redirectUri),
+    returnsTo: redirectUri === undefined ? { kind: 'device', host: '' } : returnsTo(redirectUri),
   };
 }
 

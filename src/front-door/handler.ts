@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ParsedUrlQuery } from 'node:querystring';
+import { parse as parseForm, type ParsedUrlQuery, stringify as formText } from 'node:querystring';
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
@@ -8,14 +8,15 @@ import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } f
 import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';
-import { isWorkload } from './client-policy.ts';
+import { hasDevices, isWorkload } from './client-policy.ts';
+import { WRONG_SECONDS } from './devices.ts';
 import { workloadRequest } from './workloads.ts';
 import { createAdmission, type Excess, type LimitName } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress, createProviderClient } from './identity-provider.ts';
-import { createInteractions } from './interactions.ts';
-import { sendPage } from './page.ts';
+import { createInteractions, requireSameOrigin } from './interactions.ts';
+import { sendPage, showPage } from './page.ts';
 import { failedPage } from './pages.ts';
 import { createPeople } from './people.ts';
 import { createProvider, type ProviderSurroundings } from './provider.ts';
@@ -64,6 +65,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const base = new URL(issuer);
   const prefix = base.pathname.replace(/\/$/, '');
   const scopes = createScopeRules(frontDoor);
+  const hasDevice = hasDevices(frontDoor);
   const resources = createResources(config);
   const people = createPeople(store, clock);
   const browsers = createBrowserBinding(issuer, parts.keys.cookie);
@@ -149,9 +151,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (place === 'callback' && isOneOf(request, ['GET'])) {
       return callback(request, response, name, new URLSearchParams(query));
     }
-    if (!isEndpoint(path)) return notFound(response);
-    const sent =
-      frontDoor.workloads.size > 0 && path === routes.token ? await admitWorkload(request, response) : request;
+    if (!isEndpoint(path) || (isDevicePath.test(path) && !hasDevice)) return notFound(response);
+    if (path === routes.code_verification && request.method === 'POST') requireSameOrigin(request, base.origin);
+    const sent = await prepared(request, response, path);
     if (sent === undefined) return;
     // Also where oidc-provider shows a page of its own: after a sign-out without a session, for example.
     response.setHeader('x-frame-options', 'DENY');
@@ -159,6 +161,19 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     sent.url = rest.length === 0 ? path : `${path}?${query}`;
     mount(sent, prefix);
     return answer(sent, response);
+  }
+
+  /** The request in the form that oidc-provider serves; undefined: it was answered. */
+  async function prepared(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): Promise<IncomingMessage | undefined> {
+    if (request.method !== 'POST') return request;
+    if (path === routes.token && frontDoor.workloads.size > 0) return admitWorkload(request, response);
+    if (path !== routes.device_authorization) return request;
+    const body = await readBody(request, response);
+    return body && withBody(request, Buffer.from(formText(completed(parseForm(body.toString()), resources))));
   }
 
   /**
@@ -169,7 +184,6 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<IncomingMessage | undefined> {
-    if (request.method !== 'POST') return request;
     const body = await readBody(request, response);
     if (body === undefined) return undefined;
     const form = new URLSearchParams(body.toString());
@@ -211,7 +225,8 @@ function mount(request: IncomingMessage, prefix: string): void {
   Object.assign(request, { originalUrl: prefix + String(request.url) });
 }
 
-const pages = /^\/(?:authorize|sign-out|interaction|callback|approval)(?:\/|$)/;
+const pages = /^\/(?:authorize|sign-out|interaction|callback|approval|device(?!\/authorization$))(?:\/|$)/;
+const isDevicePath = /^\/device(?:\/|$)/;
 
 /** Refuses a caller whose address has sent too many requests, to people as a page and else as an OAuth error. */
 function refuseForNow(path: string, response: ServerResponse, { limit, waitMs }: Excess): void {
@@ -318,7 +333,20 @@ function addDefaults(
       ctx.query = completed(ctx.query, resources);
       mount(ctx.req, prefix);
     }
-    await next();
+    if (ctx.path === routes.code_verification && ctx.method === 'GET') {
+      // oidc-provider would look the code up at once: a GET must not tell whether there is one.
+      ctx.state['userCode'] = ctx.query['user_code'];
+      ctx.query = {};
+      mount(ctx.req, prefix);
+    }
+    await next().catch((error: unknown) => {
+      // To a browser without a session, oidc-provider shows no error of a device: it fails to save what it never kept.
+      if (!isDevicePath.test(ctx.path) || !(error instanceof TypeError) || !error.message.includes('Sessions'))
+        throw error;
+      ctx.status = 400;
+      showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
+    });
+    if (ctx.status === 429) ctx.set('retry-after', String(WRONG_SECONDS));
     if (ctx.status === 503) ctx.set('retry-after', String(RETRY_SECONDS));
     // Not one of the client's settings: oidc-provider would then require OpenID Connect in each of its requests.
     if (isRegistration && ctx.status === 201) {

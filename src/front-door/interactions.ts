@@ -9,10 +9,10 @@ import { APPROVAL_CLIENT } from './client-policy.ts';
 import { type ClientFacts, clientFacts, isRemembered } from './clients.ts';
 import type { ProviderOfAddress, ProviderClient } from './identity-provider.ts';
 import { sendPage } from './page.ts';
-import { consentPage, type ConsentView, failedPage, goOnPage, type ShownScope } from './pages.ts';
+import { consentPage, type ConsentView, failedPage, goOnPage } from './pages.ts';
 import type { People } from './people.ts';
 import type { Resources } from './resources.ts';
-import type { ScopeRules } from './scope-rules.ts';
+import { type ScopeRules, type ShownScope, shownScope } from './scope-rules.ts';
 import type { SignIns } from './sign-ins.ts';
 import { texts } from './texts.ts';
 
@@ -45,6 +45,8 @@ export function createInteractions(
     if (interaction.uid !== uid || !browsers.isBound(request, uid)) throw new errors.SessionNotFound('not this one');
     const pending = await describe(interaction);
     if (request.method === 'GET') {
+      // The person has answered on the page of the code, in this browser.
+      if (interaction.deviceCode !== undefined) return goOnWithDevice(response, pending);
       if (pending.isOwn && !needsSignIn(interaction)) return finishAllowed(response, pending);
       const needsAddress = pending.isOwn && pending.own === undefined && others.length > 0;
       if (needsAddress || pending.asked.length > 0 || pending.asksEachTime)
@@ -69,6 +71,19 @@ export function createInteractions(
     return sendOn(response, pending, chosen, true, address);
   };
 
+  async function goOnWithDevice(response: ServerResponse, pending: Pending): Promise<void> {
+    const { interaction } = pending;
+    const chosen = pending.own ?? (others.length === 0 ? only : undefined);
+    // The page asks for the address, and its answer is observed.
+    if (needsSignIn(interaction) && chosen === undefined) return sendPage(response, 200, consentPage(viewOf(pending)));
+    observer.consent('approved', {
+      client_id: String(interaction.params.client_id),
+      scope: pending.requested.join(' '),
+      subject: interaction.session?.accountId,
+    });
+    return needsSignIn(interaction) ? sendOn(response, pending, chosen, true) : finishAllowed(response, pending);
+  }
+
   async function describe(interaction: Interaction): Promise<Pending> {
     const { params, session, grantId } = interaction;
     const client = await provider.Client.find(String(params.client_id));
@@ -82,7 +97,7 @@ export function createInteractions(
     return {
       interaction,
       isOwn,
-      facts: clientFacts(client, String(params.redirect_uri)),
+      facts: clientFacts(client, interaction.deviceCode === undefined ? String(params.redirect_uri) : undefined),
       requested,
       asked: isOwn ? [] : asksEachTime ? requested : requested.filter((scope) => !had.has(scope)),
       allowed: asksEachTime ? [] : requested.filter((scope) => had.has(scope)),
@@ -93,7 +108,7 @@ export function createInteractions(
   }
 
   function viewOf(pending: Pending, unknownAddress?: string): ConsentView {
-    const shown = (names: readonly string[]): readonly ShownScope[] => names.map(shownScope);
+    const shown = (names: readonly string[]): readonly ShownScope[] => names.map((name) => shownScope(scopes, name));
     return {
       client: pending.facts,
       resources: resourcesOf(pending.interaction),
@@ -111,15 +126,6 @@ export function createInteractions(
     if (!needsSignIn(interaction)) return { kind: 'none' };
     const known = own ?? (others.length === 0 ? only : undefined);
     return known === undefined ? { kind: 'address' } : { kind: 'provider', host: new URL(known.settings.issuer).host };
-  }
-
-  function shownScope(name: string): ShownScope {
-    const lifetime = scopes.lifetimeSeconds([name]);
-    return {
-      name,
-      title: scopes.title(name),
-      shortLived: lifetime < scopes.lifetimeSeconds([]) ? lifetime : undefined,
-    };
   }
 
   function byAddress(address: string | undefined): ProviderClient | undefined {

@@ -27,6 +27,7 @@ a { color: var(--accent); }
 label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
 input { width: 100%; padding: .6rem; font: inherit; color: inherit; background: transparent;
   border: 1px solid var(--dim); border-radius: .4rem; }
+.typed { font: 1.4rem ui-monospace, monospace; letter-spacing: .15em; text-transform: uppercase; }
 button { margin: 1.25rem .5rem 0 0; padding: .6rem 1.25rem; font: inherit; font-weight: 600; cursor: pointer;
   color: var(--accent); background: transparent; border: 1px solid var(--accent); border-radius: .4rem; }
 button.primary { color: light-dark(#fff, #11151c); background: var(--accent); }
@@ -98,9 +99,35 @@ export function pageHeaders({ returnsTo, isReferrer }: Page): Record<string, str
   };
 }
 
+interface PlainPage {
+  readonly title: string;
+  readonly heading: string;
+  readonly lines: readonly (string | { readonly code: string })[];
+  readonly note: string;
+}
+
+/** A page of text alone. */
+export function plainPage({ title, heading, lines, note }: PlainPage): Page {
+  const paragraphs = lines.map((line) =>
+    typeof line === 'string' ? html`<p>${line}</p>` : html`<p><code>${line.code}</code></p>`,
+  );
+  return {
+    title,
+    body: html`<h1>${heading}</h1>
+      ${paragraphs}
+      <p class="note">${note}</p>`,
+  };
+}
+
 /** Answers with a page. */
 export function sendPage(response: ServerResponse, status: number, page: Page): void {
   response.writeHead(status, pageHeaders(page)).end(document(page));
+}
+
+/** {@link sendPage} where oidc-provider answers. */
+export function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {
+  ctx.set(pageHeaders(page));
+  ctx.body = document(page);
 }
 
 /** Sends the browser on, with a GET. */

@@ -1,5 +1,6 @@
 import type { ClientFacts } from './clients.ts';
 import { html, type Markup, type Page } from './page.ts';
+import type { ShownScope } from './scope-rules.ts';
 import { texts } from './texts.ts';
 
 /** The content of the consent page. */
@@ -21,14 +22,18 @@ export interface ConsentView {
     | { readonly kind: 'provider'; readonly host: string };
   /** An address without a provider, to show again. */
   readonly unknownAddress?: string | undefined;
+  /** Undefined: the client is in this browser, or in an app. */
+  readonly device?: AskingDevice;
 }
 
-/** A scope as people see it. */
-export interface ShownScope {
-  readonly name: string;
-  readonly title: string;
-  /** The lifetime of a token with it, in seconds, if it is shorter than that of others. */
-  readonly shortLived: number | undefined;
+/** What the page of a user code says besides. */
+export interface AskingDevice {
+  readonly form: { readonly action: string; readonly xsrf: string };
+  readonly userCode: string;
+  /** The address, or the network, that the device asked from. */
+  readonly address: string;
+  /** How long ago. */
+  readonly seconds: number;
 }
 
 /** The consent page, which also asks for the address where several providers are configured. */
@@ -48,14 +53,72 @@ export function consentPage(view: ConsentView): Page {
         <dt>${say.access}</dt>
         ${resources.map((resource) => html`<dd><code>${resource}</code></dd>`)}
         ${client.documentHost === undefined ? [] : row(say.publishedBy, client.documentHost)} ${returnRow(client)}
-        ${signedInRow(view)}
+        ${view.device === undefined ? [] : deviceRows(view.device)} ${signedInRow(view)}
       </dl>
       ${warningOf(client)}
-      <form method="post">
-        ${next.kind === 'address' ? addressField(view.unknownAddress) : []} ${nextText(view)}
-        <button class="primary" name="decision" value="approve">${say.allow}</button>
-        <button name="decision" value="deny" formnovalidate>${say.deny}</button>
+      ${
+        view.device === undefined
+          ? html`<form method="post">
+              ${next.kind === 'address' ? addressField(view.unknownAddress) : []} ${nextText(view)}
+              <button class="primary" name="decision" value="approve">${say.allow}</button>
+              <button name="decision" value="deny" formnovalidate>${say.deny}</button>
+            </form>`
+          : html`<form method="post" action="${view.device.form.action}">
+              <input type="hidden" name="xsrf" value="${view.device.form.xsrf}" />
+              <input type="hidden" name="user_code" value="${view.device.userCode}" />
+              ${nextText(view)}
+              <button class="primary" name="confirm" value="yes">${say.allow}</button>
+              <button name="abort" value="yes">${say.deny}</button>
+            </form>`
+      }`,
+  };
+}
+
+function deviceRows({ userCode, address, seconds }: AskingDevice): Markup {
+  const say = texts.device;
+  return html`<dt>${say.code}</dt>
+    <dd><code>${userCode}</code></dd>
+    <dt>${say.asked}</dt>
+    <dd>${say.askedFrom(seconds)} <code>${address}</code></dd>`;
+}
+
+/** The page where a person types the code that a device shows. */
+export function codePage({ action, xsrf }: AskingDevice['form'], code: string, problem?: string): Page {
+  const say = texts.device;
+  return {
+    title: say.title,
+    body: html`<h1>${say.heading}</h1>
+      <p>${say.enter}</p>
+      <p class="high">${say.warning}</p>
+      <form method="post" action="${action}">
+        <input type="hidden" name="xsrf" value="${xsrf}" />
+        <label for="code">${say.code}</label>
+        <input
+          id="code"
+          class="typed"
+          name="user_code"
+          value="${code}"
+          placeholder="XXXX-XXXX"
+          autocomplete="off"
+          autocapitalize="characters"
+          spellcheck="false"
+          maxlength="20"
+          ${problem === undefined ? [] : html`aria-describedby="why"`}
+          required
+          autofocus
+        />
+        ${problem === undefined ? [] : html`<p class="error" id="why" role="alert">${problem}</p>`}
+        <button class="primary">${say.goOn}</button>
       </form>`,
+  };
+}
+
+/** A page that says how something ended. */
+export function messagePage(heading: string, note: string): Page {
+  return {
+    title: heading,
+    body: html`<h1>${heading}</h1>
+      <p>${note}</p>`,
   };
 }
 
@@ -80,8 +143,9 @@ function row(term: string, value: string): Markup {
     <dd><code>${value}</code></dd>`;
 }
 
-function returnRow({ returnsTo: { kind, host } }: ClientFacts): Markup {
+function returnRow({ returnsTo: { kind, host } }: ClientFacts): Markup | readonly Markup[] {
   const say = texts.consent;
+  if (kind === 'device') return [];
   if (kind === 'host') return row(say.returnsTo, host);
   return html`<dt>${say.returnsTo}</dt>
     <dd>${kind === 'app' ? say.app(host) : say.loopback}</dd>`;
@@ -89,6 +153,7 @@ function returnRow({ returnsTo: { kind, host } }: ClientFacts): Markup {
 
 function warningOf({ returnsTo: { kind } }: ClientFacts): Markup | readonly Markup[] {
   if (kind === 'host') return [];
+  if (kind === 'device') return html`<p class="high">${texts.device.warning}</p>`;
   return html`<p class="note">${kind === 'app' ? texts.consent.appWarning : texts.consent.loopbackWarning}</p>`;
 }
 

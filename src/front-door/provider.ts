@@ -13,10 +13,19 @@ import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions, type JwtBearerRequest } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
-import { APPROVAL_CLIENT, createClientPolicy, GATEWAY_CLIENT, isWorkload, jwtBearerGrant } from './client-policy.ts';
+import {
+  APPROVAL_CLIENT,
+  createClientPolicy,
+  GATEWAY_CLIENT,
+  hasDevices,
+  isWorkload,
+  jwtBearerGrant,
+} from './client-policy.ts';
 import { createConsentPolicy } from './interactions.ts';
+import { deviceFlow } from './device-pages.ts';
+import { DEVICE_SECONDS, POLL_SECONDS } from './devices.ts';
 import type { Keys } from './keys.ts';
-import { document, pageHeaders, type Page } from './page.ts';
+import { showPage } from './page.ts';
 import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
 import { registeredClients } from './clients.ts';
@@ -37,7 +46,7 @@ export interface ProviderSurroundings {
   /** Reads what clients publish. */
   readonly fetch: typeof fetch;
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
-  readonly observer: Pick<FrontDoorObserver, 'grantEnded'>;
+  readonly observer: Pick<FrontDoorObserver, 'grantEnded' | 'consent'>;
   /** Whose rights ended; undefined without `revocation`. */
   readonly revocations?: RevocationCheck | undefined;
 }
@@ -83,6 +92,10 @@ export function createProvider(parts: ProviderParts): Provider {
     onRevoked: parts.onRevoked,
     revocations: parts.revocations && { check: parts.revocations, issuer },
     isExchange: () => Provider.ctx?.oidc.route === 'token',
+    isShowing: () => {
+      const { confirm, abort } = Provider.ctx?.oidc.params ?? {};
+      return confirm === undefined && abort === undefined;
+    },
     beforeUse: requireTarget,
     onReused: ({ model, clientId, subject, usedAt }) =>
       parts.observer.grantEnded(model === 'RefreshToken' ? 'refresh_token.reused' : 'authorization_code.reused', {
@@ -124,6 +137,7 @@ export function createProvider(parts: ProviderParts): Provider {
       AccessToken: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
       ClientCredentials: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
       AuthorizationCode: MINUTE,
+      DeviceCode: DEVICE_SECONDS,
       Grant: GRANT_SECONDS,
       IdToken: HOUR,
       Interaction: INTERACTION_SECONDS,
@@ -184,6 +198,7 @@ export function createProvider(parts: ProviderParts): Provider {
     fetch: parts.fetch,
     features: {
       ...features(parts),
+      ...(hasDevices(frontDoor) && { deviceFlow: deviceFlow(parts) }),
       resourceIndicators: {
         enabled: true,
         defaultResource: (_ctx, _client, oneOf) => oneOf ?? parts.resources.default(),
@@ -207,6 +222,7 @@ export function createProvider(parts: ProviderParts): Provider {
   // the address: a public client is one for all its people.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
     store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, addressOfCaller());
+  provider.on('device_authorization.success', (_ctx, body) => Object.assign(body, { interval: POLL_SECONDS }));
   const registrations = adapter('Client');
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
   provider.on('authorization.success', renew);
@@ -271,8 +287,11 @@ export function createProvider(parts: ProviderParts): Provider {
   }
 
   function resourceServer(ctx: KoaContextWithOIDC, indicator: string, clientId: string): ResourceServer {
-    const { params } = ctx.oidc;
+    const { params, route } = ctx.oidc;
     if (params?.['resource'] !== undefined) onlyOne(params['resource']);
+    // Judged now, while the answer still reaches the device.
+    if (route === 'device_authorization' && scopes.known(params?.['scope']).length === 0)
+      throw new errors.InvalidScope('no scope of this authorization server is asked for', '');
     const isPerson = params?.['grant_type'] !== 'client_credentials' && !isWorkload(clientId);
     if (!isPerson && parts.resources.isForApprovers(indicator))
       throw new errors.InvalidTarget('only people approve calls');
@@ -376,9 +395,4 @@ function features({ frontDoor: { clients, workloads } }: ProviderParts) {
       postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
     },
   } satisfies Configuration['features'];
-}
-
-function showPage(ctx: { set(headers: Record<string, string>): void; body: unknown }, page: Page): void {
-  ctx.set(pageHeaders(page));
-  ctx.body = document(page);
 }

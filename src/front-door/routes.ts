@@ -7,6 +7,8 @@ export const routes = {
   revocation: '/revoke',
   jwks: '/jwks',
   end_session: '/sign-out',
+  device_authorization: '/device/authorization',
+  code_verification: '/device',
 } as const;
 
 const wellKnown: ReadonlySet<string> = new Set([
@@ -24,7 +26,10 @@ export function isWellKnown(path: string): boolean {
   return wellKnown.has(path);
 }
 
-/** Whether a path below the issuer leads to oidc-provider, which also continues an interaction at `/authorize/UID`. */
+/**
+ * Whether a path below the issuer leads to oidc-provider, which also continues an interaction at `/authorize/UID` and
+ * `/device/UID`.
+ */
 export function isEndpoint(path: string): boolean {
-  return endpoints.has(path) || wellKnown.has(path) || /^\/authorize\/[\w-]+$/.test(path);
+  return endpoints.has(path) || wellKnown.has(path) || /^\/(?:authorize|device)\/[\w-]+$/.test(path);
 }

@@ -49,3 +49,17 @@ export function cutScopes(asked: unknown, most: readonly string[]): string {
   if (granted.length > 0) return granted.join(' ');
   throw new errors.InvalidScope('none of the requested scopes is allowed', typeof asked === 'string' ? asked : '');
 }
+
+/** A scope as people see it. */
+export interface ShownScope {
+  readonly name: string;
+  readonly title: string;
+  /** The lifetime of a token with it, in seconds, if it is shorter than that of others. */
+  readonly shortLived: number | undefined;
+}
+
+/** A scope as the pages show it. */
+export function shownScope(scopes: ScopeRules, name: string): ShownScope {
+  const lifetime = scopes.lifetimeSeconds([name]);
+  return { name, title: scopes.title(name), shortLived: lifetime < scopes.lifetimeSeconds([]) ? lifetime : undefined };
+}

@@ -12,7 +12,13 @@ import { publishRevoked } from '../tokens/revoked-tokens.ts';
 import { full, limitsOf, type RecordKind, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 
 /** The kinds whose ids never come back, once they were used or have ended. */
-const once: ReadonlySet<RecordKind> = new Set(['AccessToken', 'AuthorizationCode', 'RefreshToken', 'Grant'] as const);
+const once: ReadonlySet<RecordKind> = new Set([
+  'AccessToken',
+  'AuthorizationCode',
+  'DeviceCode',
+  'RefreshToken',
+  'Grant',
+] as const);
 /** How long a process remembers a record without `exp` that was used or has ended. */
 const REMEMBERED_MS = 86_400_000;
 /** At most one line about foreign records in this time. */

@@ -55,6 +55,9 @@ const limits = {
   SignIn: { most: 4 * INTERACTIONS, mostOfOwner: 4, maxLength: KiB / 2 },
   /** A session in which no person has signed in. */
   Visit: { most: 8_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
+  /** Of one address: a device that waits for a person, and the code that the person types. */
+  DeviceCode: { most: 16_000, mostOfOwner: 600, maxLength: 16 * KiB, growth: KiB },
+  UserCode: { most: 8_000, mostOfOwner: 300, maxLength: KiB / 8 },
   /** Until its first use, of one address. */
   Client: { most: 10_000, mostOfOwner: 300, maxLength: 8 * KiB },
 

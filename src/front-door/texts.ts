@@ -27,6 +27,24 @@ export const texts = {
     allow: 'Allow',
     deny: 'Deny',
   },
+  device: {
+    title: 'Connect a device',
+    heading: 'Connect a device',
+    enter: 'Enter the code that your device shows.',
+    warning:
+      'Go on only if you started this yourself, a moment ago, on a device of yours. ' +
+      'If another person sent you this code or this link, stop: that person would act in your name.',
+    code: 'Code',
+    goOn: 'Continue',
+    asked: 'Asked for',
+    askedFrom: (seconds: number) => (seconds < 5 ? 'just now, from' : `${duration(seconds)} ago, from`),
+    wrong: 'This code is wrong, was used, or has ended. Check it, or start again on your device.',
+    tooMany: 'Too many wrong codes came from this network address. Try again in a minute.',
+    denied: 'Access was denied',
+    deniedNote: 'The device gets nothing. You can close this page.',
+    done: 'Your device is connected',
+    doneNote: 'Go back to it. You can close this page.',
+  },
   approval: {
     title: 'Approve a call',
     heading: 'Approve this call?',
@@ -71,12 +89,6 @@ export const texts = {
     unknownNote: 'There is no such request, it has ended, or another person has to decide on it.',
     unavailable: 'The gateway does not answer',
     unavailableNote: 'Nothing was decided. Try again in a moment.',
-  },
-  howDecided: {
-    heading: 'A person decides on this call, but not on this page',
-    approver: 'Approvers decide with a program of theirs, which calls this address with their token.',
-    operator: 'Operators of the gateway see what waits, and decide, on the command line:',
-    after: 'When it is approved, repeat the call in your client.',
   },
   goOn: {
     title: 'One moment',

@@ -1,5 +1,6 @@
 import { capabilities } from '../capabilities/all.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capabilities/capability.ts';
+import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
 import type { Principal } from '../core/model/principal.ts';
 
 /** The parts of a process, but for `share`, which says whose news they are. */
@@ -43,6 +44,11 @@ export class OpenCapabilities {
   /** What the console shows of them: the members of all in one object. */
   state(): object {
     return Object.assign({}, ...[...this.#byName.values()].map((each) => each.state?.()));
+  }
+
+  /** The requests for approvals of the configuration in force; undefined: it has none. */
+  operatorApprovals(): OperatorApprovals | undefined {
+    return [...this.#byName.values()].map((each) => each.operatorApprovals?.()).find((found) => found !== undefined);
   }
 
   async close(): Promise<void> {

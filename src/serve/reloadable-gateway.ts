@@ -3,12 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
-import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
-import { ApprovalEvents, createApprovals, createBook } from '../capabilities/approvals/opened.ts';
-import type { OperatorApprovals } from '../capabilities/console/process-source.ts';
 import { createGateway } from './gateway/gateway.ts';
 import type { KeptRevocations } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
@@ -21,6 +18,9 @@ import type {
   AuthorizationServerClient,
   ServerState,
 } from '../core/model/authorization-server.ts';
+import type { PersonPage } from '../capabilities/capability.ts';
+import { answer } from '../core/gateway/respond/answer.ts';
+import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
@@ -53,9 +53,7 @@ export interface ReloadableGateway {
   readonly servers: () => readonly ServerState[];
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
-  /** What the operator sees of approvals; undefined: none are configured. */
-  readonly approvals: () => OperatorApprovals | undefined;
-  readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'state'>;
+  readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'operatorApprovals' | 'state'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => void;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
@@ -75,14 +73,15 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const shared = createShared(events, (...event) => log.event(...event), clock, {
     subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
   });
-  const book = createBook(shared.store, clock);
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
     clock,
     events,
     log: (...event) => log.event(...event),
     answers: shared.answers,
+    replays: shared.replay,
     store: shared.store,
+    showPage,
     meters: surroundings.meters,
     share: surroundings.share ?? (() => {}),
   });
@@ -94,7 +93,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
-    replays: shared.replay,
     toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
@@ -115,7 +113,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       capabilities.drop(isMeant);
     },
   });
-  const approvalEvents = new ApprovalEvents(log, events);
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
@@ -134,7 +131,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       throw error;
     }
     prepared.use();
-    approvalEvents.use(next.approvals, configScope.approvals);
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
     closeUnlessIn(clients, before);
@@ -152,10 +148,8 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     return {
       clients: served,
       limiters,
-      approvals: createApprovals(next, { book, observer: approvalEvents, clock }),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
-      nonces: new Nonces(secret, clock),
     };
   }
 
@@ -203,7 +197,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       return gateway;
     },
     sharedStore: shared.state,
-    approvals: () => approvalEvents.operator(),
     capabilities,
     servers: () =>
       Array.from(clients, ([name, client]) => ({ ...client.state(), keys: processScope.authenticators.keySet(name) })),
@@ -214,10 +207,15 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     },
     async close() {
       for (const client of clients.values()) client.close();
-      approvalEvents.close();
       await Promise.all([capabilities.close(), processScope.connections.close(), shared.close()]);
     },
   };
+}
+
+async function showPage(call: Call, page: PersonPage): Promise<void> {
+  const { document, pageHeaders, plainPage } = await import('../front-door/page.ts');
+  const shown = plainPage(page);
+  answer(call, 200, pageHeaders(shown), document(shown));
 }
 
 type Clients = ConfigScope['clients'];

@@ -23,10 +23,7 @@ import { createReloadableGateway, type ReloadableGateway, type Surroundings } fr
 import { stackOf } from '../core/lib/wording.ts';
 
 /** A serving process, without its admin listener. */
-export interface Service extends Pick<
-  ReloadableGateway,
-  'servers' | 'sharedStore' | 'capabilities' | 'approvals' | 'endTokens'
-> {
+export interface Service extends Pick<ReloadableGateway, 'servers' | 'sharedStore' | 'capabilities' | 'endTokens'> {
   readonly url: string;
   /** The listener for questions of proxies; undefined without `forward_auth`. */
   readonly forwardAuthUrl: string | undefined;
@@ -125,12 +122,11 @@ export async function startService(
   }
 
   const [clients, proxies] = listeners as [Listener, Listener?];
-  const { servers, sharedStore, capabilities, approvals, endTokens } = newest;
+  const { servers, sharedStore, capabilities, endTokens } = newest;
   return {
     servers,
     sharedStore,
     capabilities,
-    approvals,
     endTokens,
     url: clients.url,
     forwardAuthUrl: proxies?.url,

@@ -134,7 +134,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
           ...service.capabilities.state(),
           revocation: kept?.state(),
         }),
-        service.approvals,
+        () => service.capabilities.operatorApprovals(),
         kept,
       ),
     async close(graceMs) {

@@ -22,6 +22,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   compare     show what an edit of policies means
   approvals   show and decide what waits for an approval at a running gateway
   revoke      end the rights of a person at a running gateway
+  token       get a token for a job, a workload or a terminal
   log         show the decisions of a log
   schema      print a JSON Schema, for editors
   completion  print a completion script for a shell

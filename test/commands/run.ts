@@ -62,7 +62,8 @@ async function here(args: readonly string[], cwd: string, { env, stdin, isTermin
     for (const restore of restored) restore();
     process.env = before.env;
     process.chdir(before.cwd);
-    printed(`the output of ${args[0]}`, said.stdout + said.stderr);
+    // Only this one prints a token: it is what was asked for.
+    printed(`the output of ${args[0]}`, args[0] === 'token' ? said.stderr : said.stdout + said.stderr);
   }
 }
 

@@ -6,7 +6,8 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { metricRows } from '../../src/capabilities/all.ts';
-import { createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
+import { revocationMetrics } from '../../src/capabilities/revocation/metrics.ts';
+import { createMetrics, createOwnMetrics } from '../../src/core/telemetry/metrics.ts';
 
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
@@ -38,7 +39,7 @@ describe('the dashboard, the alerts and docs/monitoring.md', () => {
   test('use only metrics that exist', () => {
     expect(shown).toHaveLength(5);
     const known = new Set(
-      [createMetrics(metricRows), createRevocationMetrics()].flatMap(({ registry }) =>
+      [createMetrics(metricRows), createOwnMetrics(revocationMetrics)].flatMap(({ registry }) =>
         registry.getMetricsAsArray().map(({ name }) => name),
       ),
     );

@@ -33,7 +33,8 @@ test('a record of nearly a kibibyte takes at most 1.8 KiB, with its owner and it
 test('all kinds at their bounds take less than half of the memory limit of the Helm chart', async () => {
   const values = await readFile(new URL('../../deploy/helm/sallyport/values.yaml', import.meta.url), 'utf8');
   const limitMiB = Number(/limits: \{ memory: ([0-9]+)Mi \}/.exec(values)?.[1]);
-  const kinds = 'Interaction SignIn Visit Client Session SessionUid AuthorizationCode AccessToken RefreshToken Grant';
+  const kinds =
+    'DeviceCode UserCode Interaction SignIn Visit Client Session SessionUid AuthorizationCode AccessToken RefreshToken Grant';
   const counts = `${kinds} ClientCredentials Person`.split(' ').map((kind) => limitsOf(kind).most);
   const boundMiB = (counts.reduce((sum, most) => sum + most) * MAX_OF_COUNT) / KiB / KiB;
   expect(boundMiB).toBeLessThan(limitMiB / 2);

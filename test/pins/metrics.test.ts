@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { metricRows } from '../../src/capabilities/all.ts';
-import { createFrontDoorMetrics, createMetrics, createRevocationMetrics } from '../../src/core/telemetry/metrics.ts';
+import { revocationMetrics } from '../../src/capabilities/revocation/metrics.ts';
+import { createFrontDoorMetrics, createMetrics, createOwnMetrics } from '../../src/core/telemetry/metrics.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [
@@ -57,11 +58,11 @@ test('R-169: metric names and labels of the front door', async () => {
 });
 
 test('R-169: metric names and labels of revocation', async () => {
-  const { events, page } = createRevocationMetrics();
-  events.revocation('okta', 'session-revoked', 'kept');
-  events.revocationSourceUp('okta', true);
-  events.revocationsKept(3);
-  events.revocationRoomUsed('https://as.example', 0.25);
+  const { meters, page } = createOwnMetrics(revocationMetrics);
+  meters.add('sallyport_revocations_total', 1, 'okta', 'session-revoked', 'kept');
+  meters.set('sallyport_revocation_source_up', 1, 'okta');
+  meters.set('sallyport_revocations_kept', 3);
+  meters.set('sallyport_revocation_room_used', 0.25, 'https://as.example');
   const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_revocations_total{source="okta",event="session-revoked",result="kept"} 1',

@@ -50,7 +50,7 @@ describe('X-Request-Id of a trusted proxy', () => {
   });
 });
 
-test('R-27: X-Request-Id of everybody else is replaced by the id of the decision', async () => {
+test('R-27: X-Request-Id of every other caller is replaced by the id of the decision', async () => {
   const { answered, upstream, logged, decision } = await idsOf(plain, ['forged']);
   expect([answered, upstream, logged]).toEqual([[decision], decision, decision]);
 });

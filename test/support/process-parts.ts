@@ -1,4 +1,4 @@
-import type { ProcessParts } from '../../src/capabilities/capability.ts';
+import type { ProcessParts, RouteParts } from '../../src/capabilities/capability.ts';
 
 /** The parts of a process that counts, logs and shares nothing. */
 export const quietParts: ProcessParts = {
@@ -7,6 +7,11 @@ export const quietParts: ProcessParts = {
   log() {},
   answers: undefined,
   store: () => undefined,
+  replays: { firstSeen: () => true },
+  showPage: async () => {},
   meters: { add() {}, set() {} },
   share() {},
 };
+
+/** The parts of a route without gates, whose tokens stay valid. */
+export const quietRoute: RouteParts = { revalidate: async () => {}, later: () => [], stateOf: () => '' };

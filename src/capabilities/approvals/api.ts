@@ -3,7 +3,8 @@
 import { parseToRewrite } from '../../core/lib/json/lossless.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { scanJson } from '../../core/lib/json/scanner.ts';
-import { type ApprovalDecision, decidedFrom, type KeptApproval } from '../../core/model/approval-book.ts';
+import { decidedFrom, type KeptApproval } from './book.ts';
+import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { type Approvals, DecisionRefused } from './approvals.ts';

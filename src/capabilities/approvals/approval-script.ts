@@ -1,4 +1,4 @@
-import { MAX_REQUEST_BYTES } from '../../core/model/approval-book.ts';
+import { MAX_REQUEST_BYTES } from './book.ts';
 
 /**
  * The script of the shared book of approvals, in Lua: one atomic step. KEYS: the prefix of a route. ARGV: the

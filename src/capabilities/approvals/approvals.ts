@@ -8,7 +8,6 @@ import { declaresBody } from '../../core/lib/http/header-fields.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import {
   type ApprovalBook,
-  type ApprovalDecision,
   type ApprovalEvent,
   type ApprovalObserver,
   type ApprovalRequest,
@@ -16,7 +15,8 @@ import {
   type AskAnswer,
   type KeptApproval,
   MAX_REQUEST_BYTES,
-} from '../../core/model/approval-book.ts';
+} from './book.ts';
+import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
 import type { NeededApproval } from '../../core/model/approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
@@ -28,6 +28,7 @@ import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../c
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import { boundCall } from './bound-call.ts';
+import { reasons } from './reasons.ts';
 
 interface ApprovalParts {
   readonly book: ApprovalBook;
@@ -40,7 +41,7 @@ interface ApprovalParts {
 
 interface RouteParts {
   /** The gates after this one: no person is asked about a call that they refuse. */
-  readonly later: readonly Gate[];
+  readonly later: () => readonly Gate[];
   /** The state that a client sends back after it was sent to the page. */
   readonly stateOf: (grant: Grant) => string;
 }
@@ -85,13 +86,13 @@ export class Approvals {
     if (needed.denial.reason === 'approval.denied') throw Denial.of(needed.denial);
     const { attempt, body, continues } = action;
     if (attempt.kind === 'http' && body === undefined && declaresBody(call.fields)) {
-      throw new Denial('approval.body', 'a request with a body, which is not read here');
+      throw new Denial(reasons['approval.body'], 'a request with a body, which is not read here');
     }
     // What follows the handshake has no form that a person could have seen.
     if (route.upgrade !== undefined && call.fields.upgrade !== undefined)
-      throw new Denial('approval.body', 'a request for an upgrade, whose messages are not read here');
+      throw new Denial(reasons['approval.body'], 'a request for an upgrade, whose messages are not read here');
     // They judge an approved call again, after it is taken.
-    if (continues === undefined) for (const gate of later) await gate.judge?.(call, grant);
+    if (continues === undefined) for (const gate of later()) await gate.judge?.(call, grant);
     const { issuer, subject, clientId: client } = principal;
     if (principal.callerKey === undefined) throw required(needed, 'the token names neither a subject nor a client');
     const { digest, shown } = boundCall(route, { call, action, needed, caller: { issuer, subject, client } });
@@ -108,7 +109,8 @@ export class Approvals {
       validMs: needed.validMs,
     };
     const bytes = Buffer.byteLength(JSON.stringify(request));
-    if (bytes > MAX_REQUEST_BYTES) throw new Denial('approval.size', `${bytes} bytes, of at most ${MAX_REQUEST_BYTES}`);
+    if (bytes > MAX_REQUEST_BYTES)
+      throw new Denial(reasons['approval.size'], `${bytes} bytes, of at most ${MAX_REQUEST_BYTES}`);
     const answer = await this.#parts.book.ask({
       request,
       owner: hash('sha256', principal.callerKey, 'base64url'),
@@ -119,7 +121,7 @@ export class Approvals {
   }
 
   #answered(answer: AskAnswer, needed: NeededApproval, grant: Grant, stateOf: RouteParts['stateOf']): CountedCall {
-    if (answer.kind === 'full') throw new Denial('approval.full', answer.detail);
+    if (answer.kind === 'full') throw new Denial(reasons['approval.full'], answer.detail);
     const { approval, kind } = answer;
     if (answer.isNew) this.#tell('requested', approval);
     if (kind === 'taken') {

@@ -4,7 +4,7 @@ import { parseToRewrite } from '../../core/lib/json/lossless.ts';
 import { hopByHop, nominatedBy, withoutCookies } from '../../core/lib/http/header-fields.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { keysOf } from '../../core/lib/json/pointer.ts';
-import type { ApprovalCall, ApprovalRequest } from '../../core/model/approval-book.ts';
+import type { ApprovalCall, ApprovalRequest } from './book.ts';
 import type { NeededApproval } from '../../core/model/approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import { isNeverFromClients, ownCookies, plainFieldName } from '../../core/model/fields.ts';

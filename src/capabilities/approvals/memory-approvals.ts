@@ -4,7 +4,6 @@ import {
   approvalBounds,
   type ApprovalBook,
   type ApprovalBounds,
-  type ApprovalDecision,
   type ApprovalStatus,
   type ApprovalUse,
   type AskAnswer,
@@ -15,7 +14,8 @@ import {
   OVER_MS,
   type SweptApprovals,
   withoutArguments,
-} from '../../core/model/approval-book.ts';
+} from './book.ts';
+import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
 
 interface RequestRecord {
   approval: KeptApproval;

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { request as requestTls } from 'node:https';
 import { type BackOff, createBackOff } from '../../core/lib/back-off.ts';
-import type { ApprovalEvent, KeptApproval } from '../../core/model/approval-book.ts';
+import type { ApprovalEvent, KeptApproval } from './book.ts';
 import type { ApprovalSettings } from '../../core/model/config.ts';
 import { shownView } from './api.ts';
 import { http } from '../../core/lib/http/node-http.ts';

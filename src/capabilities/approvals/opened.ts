@@ -8,42 +8,54 @@
 import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
-import {
-  type ApprovalBook,
-  type ApprovalEvent,
-  type ApprovalObserver,
-  bookOf,
-  type KeptApproval,
-  stepOf,
-} from '../../core/model/approval-book.ts';
-import type { ApprovalSettings, Config } from '../../core/model/config.ts';
-import type { Call } from '../../core/model/call.ts';
+import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
+import type { ApprovalSettings } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
-import type { CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
-import type { WaitingApprovals } from '../console/messages.ts';
-import type { OperatorAnswer, OperatorApprovals } from '../console/process-source.ts';
-import type { Events } from '../../core/model/events.ts';
+import type { OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../../core/model/operator-approvals.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
-import type { OwnEndpoint } from '../capability.ts';
+import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';
 import type { Approvals } from './approvals.ts';
 import type { Notifier } from './notifier.ts';
-import { madeFor, type SharedStore } from '../../core/model/store.ts';
-import type { Log } from '../../core/telemetry/log.ts';
+import { reasons } from './reasons.ts';
+import { madeFor } from '../../core/model/store.ts';
 import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
+/** Approvals in a process. Their code is loaded at its first use. */
+export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): InProcess {
+  const observer = new ApprovalEvents(log, meters);
+  const book = createBook(store, clock);
+  return {
+    open({ config: { approvals: settings, routes, frontDoor } }) {
+      if (settings === undefined) return { of: () => ({}), start: () => observer.use(undefined) };
+      const approvals = loadOnce(async () => {
+        const { Approvals: Loaded } = await import('./approvals.ts');
+        return new Loaded({ book, observer, clock, url: settings.url, routes });
+      });
+      return {
+        of: (route, parts) =>
+          route.policy?.hasApprovals === true ? { gate: approvalGate(route, approvals, parts) } : {},
+        endpoints: [createApprovalEndpoint(settings.route, { approvals, frontDoor, showPage })],
+        start: () => observer.use({ settings, approvals }),
+      };
+    },
+    operatorApprovals: () => observer.operator(),
+    close: () => observer.close(),
+  };
+}
+
 /** The approvals of a configuration. Their code is loaded at the first use. */
-export type LazyApprovals = () => Promise<Approvals>;
+type LazyApprovals = () => Promise<Approvals>;
 
 /**
  * Creates the book of a process: in the store of the newest configuration, or else in the memory of this process. Its
  * code is loaded at the first step: most gateways have no approvals.
  */
-export function createBook(store: () => SharedStore | undefined, clock: Clock): ApprovalBook {
+export function createBook(store: ProcessParts['store'], clock: Clock): ApprovalBook {
   const spent = createReplayMemory(clock);
   const local = loadOnce(async () => {
     const { MemoryApprovals } = await import('./memory-approvals.ts');
@@ -56,24 +68,25 @@ export function createBook(store: () => SharedStore | undefined, clock: Clock): 
       return new SharedApprovals({ connection, sealing, clock, spent, onCorrupt: noted });
     }),
   );
-  return bookOf((step, about) => stepOf((shared() ?? local)(), step, about));
-}
-
-/** Prepares the approvals of a configuration; undefined if it has none. */
-export function createApprovals(
-  { approvals, routes }: Pick<Config, 'approvals' | 'routes'>,
-  parts: { readonly book: ApprovalBook; readonly observer: ApprovalObserver; readonly clock: () => number },
-): LazyApprovals | undefined {
-  if (approvals === undefined) return undefined;
-  const { url } = approvals;
-  return loadOnce(async () => {
-    const { Approvals: Loaded } = await import('./approvals.ts');
-    return new Loaded({ ...parts, url, routes });
-  });
+  const step =
+    (name: keyof ApprovalBook) =>
+    async (...about: readonly unknown[]): Promise<never> => {
+      const book: ApprovalBook = await (shared() ?? local)();
+      return (book[name].bind(book) as (...all: readonly unknown[]) => Promise<never>)(...about);
+    };
+  return {
+    ask: step('ask'),
+    settle: step('settle'),
+    decide: step('decide'),
+    find: step('find'),
+    list: step('list'),
+    expire: step('expire'),
+    sweep: step('sweep'),
+  };
 }
 
 /** The gate of a route whose policy wants approvals. */
-export function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<Approvals['ask']>[3]): Gate {
+function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<Approvals['ask']>[3]): Gate {
   const enter: Gate['enter'] = async (call, grant) => (await approvals()).ask(route, call, grant, parts);
   if (route.protocol === 'mcp') return { enter };
   // The body of an HTTP request, which no question shows, would be approved unseen.
@@ -82,7 +95,10 @@ export function approvalGate(route: Route, approvals: LazyApprovals, parts: Para
       const { principal, action, decision } = grant;
       const needed = principal && decision.plan?.approval(principal, action.attempt);
       if (needed === undefined || needed.isShadow) return enter(call, grant);
-      throw new Denial('approval.body', 'the question of a proxy does not show whether the request has a body');
+      throw new Denial(
+        reasons['approval.body'],
+        'the question of a proxy does not show whether the request has a body',
+      );
     },
   };
   return { enter, ofQuestions };
@@ -90,15 +106,12 @@ export function approvalGate(route: Route, approvals: LazyApprovals, parts: Para
 
 interface ApiParts {
   readonly approvals: LazyApprovals;
-  readonly crossOrigin: CrossOrigin;
-  readonly frontDoor: Config['frontDoor'];
+  readonly frontDoor: ConfigParts['config']['frontDoor'];
+  readonly showPage: ProcessParts['showPage'];
 }
 
 /** The API for approvers, which the gateway itself answers. */
-export function createApprovalEndpoint(
-  endpoint: Endpoint,
-  { approvals, crossOrigin, frontDoor }: ApiParts,
-): OwnEndpoint {
+function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, showPage }: ApiParts): OwnEndpoint {
   const room = createQuota(1024 * 1024);
   const hasPage = endpoint.authorizationServers.some(({ name }) => name === FRONT_DOOR);
   return {
@@ -110,31 +123,38 @@ export function createApprovalEndpoint(
       const id = call.path.slice(endpoint.path.length + 1);
       if (!/^[\w-]{0,64}$/.test(id)) return false;
       if (!hasPage || frontDoor === undefined) {
-        void explainTo(call, id).catch(() => call.response.destroy());
+        void showPage(call, howDecidedPage(id)).catch(() => call.response.destroy());
         return true;
       }
       if (id === '') return false;
       answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
       return true;
     },
-    async answer({ call, grant: { principal } }) {
+    async answer({ call, grant: { principal } }, ofOrigin) {
       const { answerApi, MAX_DECISION_BYTES } = await import('./api.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
       const found = await answerApi(await approvals(), endpoint.path, { call, person: principal, body: String(body) });
       const type = found.status === 200 ? 'application/json' : 'application/problem+json';
-      const headers = { ...crossOrigin.headers(call), 'Content-Type': type, 'Cache-Control': 'no-store' };
+      const headers = { ...ofOrigin, 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));
     },
   };
 }
 
 /** The same for every id: a stranger learns nothing of a request. */
-async function explainTo(call: Call, id: string): Promise<void> {
-  const { howDecidedPage } = await import('../../front-door/approval-page.ts');
-  const { document, pageHeaders } = await import('../../front-door/page.ts');
-  const page = howDecidedPage(id);
-  answer(call, 200, pageHeaders(page), document(page));
+function howDecidedPage(id: string): PersonPage {
+  return {
+    title: 'Approve a call',
+    heading: 'A person decides on this call, but not on this page',
+    lines: [
+      'Approvers decide with a program of theirs, which calls this address with their token.',
+      'Operators of the gateway see what waits, and decide, on the command line:',
+      { code: 'sallyport approvals' },
+      { code: `sallyport approvals approve ${id === '' ? 'ID' : id}` },
+    ],
+    note: 'When it is approved, repeat the call in your client.',
+  };
 }
 
 const MAX_SHOWN = 20;
@@ -142,27 +162,30 @@ const SWEEP_MS = 1_000;
 
 type ApiViews = Pick<typeof import('./api.ts'), 'approvalView' | 'shownView' | 'viewFor'>;
 type Loaded = Awaited<ReturnType<LazyApprovals>>;
-type ApprovalMetrics = Pick<Events, 'approval' | 'approvalsWaiting' | 'approvalNotificationLost'>;
+
+interface Used {
+  readonly settings: ApprovalSettings;
+  readonly approvals: LazyApprovals;
+}
 
 /** The events of approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
-export class ApprovalEvents implements ApprovalObserver {
-  readonly #log: Pick<Log, 'event'>;
-  readonly #metrics: ApprovalMetrics;
-  #approvals: LazyApprovals | undefined;
-  #settings: ApprovalSettings | undefined;
+class ApprovalEvents implements ApprovalObserver {
+  readonly #log: ProcessParts['log'];
+  readonly #meters: ProcessParts['meters'];
+  #used: Used | undefined;
   #notifier: Promise<Notifier> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isSweeping = false;
 
-  constructor(log: Pick<Log, 'event'>, metrics: ApprovalMetrics) {
+  constructor(log: ProcessParts['log'], meters: ProcessParts['meters']) {
     this.#log = log;
-    this.#metrics = metrics;
+    this.#meters = meters;
   }
 
   event(...[event, approval, by]: Parameters<ApprovalObserver['event']>): void {
     const { id, call, caller } = approval;
-    this.#metrics.approval(call.route, event);
-    this.#log.event('info', 'approval', {
+    this.#meters.add('sallyport_approvals_total', 1, call.route, event);
+    this.#log('info', 'approval', {
       event,
       approval: id,
       route: call.route,
@@ -170,28 +193,26 @@ export class ApprovalEvents implements ApprovalObserver {
       client_id: caller.client,
       by,
     });
-    if (this.#settings?.notify !== undefined) void this.#notify(this.#settings, event, approval);
+    const settings = this.#used?.settings;
+    if (settings?.notify !== undefined) void this.#notify(settings, event, approval);
   }
 
   waiting(route: string, count: number): void {
-    this.#metrics.approvalsWaiting(route, count);
+    this.#meters.set('sallyport_approvals_waiting', count, route);
   }
 
-  use(settings: ApprovalSettings | undefined, approvals: LazyApprovals | undefined): void {
-    if (
-      settings?.notify?.url !== this.#settings?.notify?.url ||
-      settings?.notify?.secret !== this.#settings?.notify?.secret
-    )
-      this.#closeNotifier();
-    this.#settings = settings;
-    this.#approvals = approvals;
+  /** @param next Undefined: none are configured. */
+  use(next: Used | undefined): void {
+    const [before, after] = [this.#used?.settings.notify, next?.settings.notify];
+    if (before?.url !== after?.url || before?.secret !== after?.secret) this.#closeNotifier();
+    this.#used = next;
     clearInterval(this.#timer);
-    this.#timer = approvals && setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+    this.#timer = next && setInterval(() => void this.#sweep(), SWEEP_MS).unref();
   }
 
   /** What the operator sees and decides; undefined: no approvals are configured. */
   operator(): OperatorApprovals | undefined {
-    const approvals = this.#approvals;
+    const approvals = this.#used?.approvals;
     if (approvals === undefined) return undefined;
     const answer = async (act: (views: ApiViews, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
       const { approvalView, shownView, viewFor, isDecisionRefused } = await import('./api.ts');
@@ -233,7 +254,7 @@ export class ApprovalEvents implements ApprovalObserver {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     try {
-      await (await this.#approvals?.())?.sweep();
+      await (await this.#used?.approvals())?.sweep();
     } catch {
       // The store does not answer; the log has that already.
     } finally {
@@ -258,8 +279,8 @@ export class ApprovalEvents implements ApprovalObserver {
   }
 
   #lost(event: ApprovalEvent, why: string): void {
-    this.#metrics.approvalNotificationLost(event);
-    this.#log.event('warn', 'approval notification lost', { event, why });
+    this.#meters.add('sallyport_approval_notifications_lost_total', 1, event);
+    this.#log('warn', 'approval notification lost', { event, why });
   }
 
   #closeNotifier(): void {

@@ -3,7 +3,6 @@ import {
   approvalBounds,
   type ApprovalBook,
   type ApprovalBounds,
-  type ApprovalDecision,
   type ApprovalRequest,
   type ApprovalStatus,
   type ApprovalUse,
@@ -15,7 +14,8 @@ import {
   OVER_MS,
   type SweptApprovals,
   withoutArguments,
-} from '../../core/model/approval-book.ts';
+} from './book.ts';
+import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { approvalScript } from './approval-script.ts';
 import {

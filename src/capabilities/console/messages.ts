@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { WaitingApprovals } from '../../core/model/operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
 import type { LockState } from '../../core/model/definitions.ts';
@@ -92,24 +93,6 @@ export interface Status extends ProcessState {
   readonly workers: number;
   /** The dashboard for history. */
   readonly grafana?: string | undefined;
-}
-
-/** The requests for approvals that wait for a person. */
-export interface WaitingApprovals {
-  readonly count: number;
-  /** The first of them. Of a call, it has what Live has: no arguments. */
-  readonly oldest: readonly {
-    readonly id: string;
-    readonly route: string;
-    readonly called: string;
-    readonly subject?: string | undefined;
-    readonly client?: string | undefined;
-    /** In milliseconds since the epoch. */
-    readonly createdAt: number;
-    readonly endsAt: number;
-  }[];
-  /** Why the gateway does not know what waits. */
-  readonly problem?: string;
 }
 
 /** A decision with its explanation. */

@@ -1,4 +1,9 @@
-import type { ApprovalDecision } from '../../core/model/approval-book.ts';
+import type {
+  ApprovalDecision,
+  OperatorAnswer,
+  OperatorApprovals,
+  WaitingApprovals,
+} from '../../core/model/operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
@@ -13,7 +18,6 @@ import {
   type RouteView,
   selects,
   type Status,
-  type WaitingApprovals,
 } from './messages.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { OperatorRevocations, RevocationState, RevokeCommand, SourceState } from '../../core/model/revocation.ts';
@@ -29,21 +33,6 @@ interface Answering {
   readonly approvals: () => OperatorApprovals | undefined;
   /** Undefined without `revocation`. */
   readonly revocations: OperatorRevocations | undefined;
-}
-
-/** An answer to the operator. `body`: JSON text, in which numbers keep their digits; or why the status is not 200. */
-export interface OperatorAnswer {
-  readonly status: number;
-  readonly body: string;
-}
-
-/** Requests for approvals, for the operator. Never rejects. */
-export interface OperatorApprovals {
-  list(): Promise<OperatorAnswer>;
-  find(id: string): Promise<OperatorAnswer>;
-  waiting(): Promise<WaitingApprovals>;
-  /** Answers with the object of the request. */
-  decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
 }
 
 /** A part of the list of revocations, a JSON line each. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/lib/clock.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
-import { type Revocation, type RevocationNews, type RevokedTokens } from '../../core/model/revocation.ts';
+import type { Revocation, RevocationNews, RevokedTokens } from './revoked.ts';
 import { type LeaseHolder, type LeaseState, memoryPlace, type RevocationPlace, type RevocationRoom } from './place.ts';
 import { type KeptEvent, RevocationFile } from './revocation-file.ts';
 import type { RevocationIndex } from './revocation-index.ts';

@@ -2,8 +2,9 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import type { RevocationTarget, RevokedTokens, RevocationAnswer } from '../../core/model/revocation.ts';
-import type { RevocationObserver, RevocationResult } from '../../core/model/events.ts';
+import type { RevocationTarget } from '../../core/model/revocation.ts';
+import type { RevokedTokens, RevocationAnswer } from './revoked.ts';
+import type { RevocationObserver, RevocationResult } from './observer.ts';
 import {
   effectOf,
   eventName,

@@ -5,7 +5,7 @@ import { LockedError, lockFile } from '../../core/lib/file-lock.ts';
 import { StartFault } from '../../core/lib/start-fault.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import { type Revocation } from '../../core/model/revocation.ts';
+import type { Revocation } from './revoked.ts';
 import { memoryPlace, type RevocationPlace } from './place.ts';
 import { isRevocation } from './revocation-index.ts';
 

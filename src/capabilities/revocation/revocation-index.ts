@@ -3,7 +3,8 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import { lowerCase } from '../../core/lib/ascii.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { Revocation, RevocationCheck, RevokedTokens } from '../../core/model/revocation.ts';
+import type { RevocationCheck } from '../../core/model/revocation.ts';
+import type { Revocation, RevokedTokens } from './revoked.ts';
 import type { RevocationRoom } from './place.ts';
 import { ensure } from '../../core/lib/remembered.ts';
 

@@ -18,21 +18,20 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
-import type { Events, RevocationObserver } from '../../core/model/events.ts';
+import type { RevocationObserver } from './observer.ts';
+import { revocationMetrics } from './metrics.ts';
 import {
-  type RevocationAnswer,
-  type RevocationNews,
   type RevocationPage,
-  type RevocationQuestion,
   type RevocationSettings,
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
+import type { RevocationAnswer, RevocationNews, RevocationQuestion } from './revoked.ts';
 import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
-import { createRevocationMetrics } from '../../core/telemetry/metrics.ts';
+import { createOwnMetrics, type Meters } from '../../core/telemetry/metrics.ts';
 import type { AffectedParts, EndpointParts, KeptRevocations, RevocationParts } from '../capability.ts';
 import { RevocationEffects } from './effects.ts';
 import { RevocationEndpoints } from './endpoints.ts';
@@ -42,6 +41,7 @@ import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { namedTokens } from './subjects.ts';
 
+const ROOM_USED = 'sallyport_revocation_room_used';
 /** The revocations in a part of the list. */
 const PAGE = 5_000;
 const START_MS = 2_000;
@@ -53,7 +53,7 @@ export class Revocations implements KeptRevocations {
   readonly check: RevocationIndex;
   readonly #log: RevocationParts['log'];
   readonly #clock: Clock;
-  readonly metrics = createRevocationMetrics((events) => this.#measure(events));
+  readonly metrics = createOwnMetrics(revocationMetrics, (meters) => this.#measure(meters));
   readonly #observer: RevocationObserver;
   readonly #onNews: ((news: RevocationNews) => void)[] = [];
   readonly #onReady: (() => void)[] = [];
@@ -72,10 +72,11 @@ export class Revocations implements KeptRevocations {
     this.#log = log;
     this.#clock = clock;
     this.check = new RevocationIndex(clock);
-    const { events } = this.metrics;
+    const { meters } = this.metrics;
     const observer: RevocationObserver = {
-      counted: events.revocation,
-      sourceUp: events.revocationSourceUp,
+      counted: (...labels) => meters.add('sallyport_revocations_total', 1, ...labels),
+      sourceUp: (source, up) =>
+        meters.set('sallyport_revocation_source_up', up === undefined ? undefined : Number(up), source),
       event: (...event) => log.event(...event),
     };
     this.#observer = observer;
@@ -107,7 +108,7 @@ export class Revocations implements KeptRevocations {
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
     if (config.revocation === undefined) return;
-    for (const issuer of issuersOf(this.#config)) this.metrics.events.revocationRoomUsed(issuer, undefined);
+    for (const issuer of issuersOf(this.#config)) this.metrics.meters.set(ROOM_USED, undefined, issuer);
     this.#config = config;
     this.#keeper.keepMs = config.revocation.keepMs;
     this.#keeper.room = roomOf(config.revocation);
@@ -220,10 +221,10 @@ export class Revocations implements KeptRevocations {
     this.#tellReadiness();
   }
 
-  #measure(events: Pick<Events, 'revocationsKept' | 'revocationRoomUsed'>): void {
-    events.revocationsKept(this.check.size);
+  #measure(meters: Meters): void {
+    meters.set('sallyport_revocations_kept', this.check.size);
     for (const issuer of issuersOf(this.#config))
-      events.revocationRoomUsed(issuer, this.check.used(issuer, this.#keeper.room));
+      meters.set(ROOM_USED, this.check.used(issuer, this.#keeper.room), issuer);
   }
 
   #tellReadiness(): void {

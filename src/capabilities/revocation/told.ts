@@ -5,7 +5,7 @@
  */
 
 import type { Config } from '../../core/model/config.ts';
-import type { Revocation, RevocationNews } from '../../core/model/revocation.ts';
+import type { Revocation, RevocationNews } from './revoked.ts';
 import type { FollowParts, ToldRevocations } from '../capability.ts';
 import { RevocationIndex } from './revocation-index.ts';
 

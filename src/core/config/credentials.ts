@@ -79,7 +79,7 @@ const algorithmsOf: Readonly<Record<string, readonly string[]>> = {
 const LEAST_RSA_BITS = 2048;
 
 /** A private key in PEM (PKCS#8, or older), or a private JWK as JSON text. No message shows any part of the key. */
-function clientKey(text: string): ClientKey {
+export function clientKey(text: string): ClientKey {
   const jwk = text.trimStart().startsWith('{') ? jwkIn(text) : undefined;
   const key = privateKey(jwk === undefined ? text : { key: jwk, format: 'jwk' });
   const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key;

@@ -1,6 +1,16 @@
-import type { ApprovalReference } from './approval-book.ts';
 import { type PolicyReason, type Reason, refusalOf, type TokenReason } from './reasons.ts';
 import type { NamedRefusal } from './refusal.ts';
+
+/** A request, for the caller. */
+export interface ApprovalReference {
+  readonly id: string;
+  /** Of the page or the API. */
+  readonly url: string;
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+  /** For a client that can open a page: it repeats the call with this state. */
+  readonly requestState: string | undefined;
+}
 
 /** The details of a {@link Denial} besides its reason and detail. */
 export interface DenialExtras {

@@ -1,4 +1,3 @@
-import type { ApprovalEvent } from './approval-book.ts';
 import type { ServerOperation } from './authorization-server.ts';
 import type { FrontDoorObserver } from './front-door.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
@@ -23,18 +22,6 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly configLoaded: (hash: string) => void;
   /** The newest files are not in force. */
   readonly reloadFailed: () => void;
-  /** Something happened to a request for an approval. */
-  readonly approval: (route: string, event: ApprovalEvent) => void;
-  /** How many requests of a route wait. */
-  readonly approvalsWaiting: (route: string, count: number) => void;
-  /** An event that `approvals.notify` did not take. */
-  readonly approvalNotificationLost: (event: ApprovalEvent) => void;
-  readonly revocation: RevocationObserver['counted'];
-  readonly revocationSourceUp: RevocationObserver['sourceUp'];
-  /** How many revocations are remembered. */
-  readonly revocationsKept: (count: number) => void;
-  /** The share of its room for revocations that an issuer uses, 0 to 1; undefined: it is configured no longer. */
-  readonly revocationRoomUsed: (issuer: string, used: number | undefined) => void;
 }
 
 /** What a caller was shown of a list, and what not. */
@@ -77,15 +64,4 @@ export interface TlsObserver {
   handshakeFailed(detail: string, peer: string | undefined): void;
   /** The certificate of a client failed verification. The gateway treats the client as one without a certificate. */
   clientCertificateRefused(detail: string, peer: string | undefined): void;
-}
-
-/** The result of an event of a source. */
-export type RevocationResult = 'kept' | 'repeated' | 'ignored' | 'not_understood' | 'refused';
-
-/** Observes revocations. */
-export interface RevocationObserver {
-  counted(source: string, event: string, result: RevocationResult): void;
-  /** Whether events of a source arrive; undefined: another replica sees to it. */
-  sourceUp(source: string, up: boolean | undefined): void;
-  event(level: 'info' | 'warn' | 'error', msg: string, fields: Readonly<Record<string, unknown>>): void;
 }

@@ -114,13 +114,15 @@ export interface RegistrationRules {
   readonly redirectUris: readonly string[];
   /** The names of known clients whose patterns they have. */
   readonly known: readonly string[];
+  /** Whether they, and clients with a metadata document, may use the device grant. */
+  readonly device: boolean;
   readonly initialAccessToken: string | undefined;
   /** How long a registration lives after its last use. */
   readonly lifetimeMs: number;
 }
 
 /** How a client gets tokens, by the short names of `grants`. */
-export type ClientGrant = 'authorization_code' | 'refresh_token' | 'client_credentials';
+export type ClientGrant = 'authorization_code' | 'refresh_token' | 'client_credentials' | 'device_code';
 
 /** A client that the operator registered. */
 export interface RegisteredClient {

@@ -189,25 +189,6 @@ const gatewayMetrics = {
     isAbsent: true,
     on: { certificateInForce: (gauge, expiresAt) => gauge.set(expiresAt.getTime() / 1000) },
   },
-  sallyport_approvals_total: {
-    kind: 'counter',
-    help: 'What happened to requests for approvals',
-    labels: ['route', 'event'],
-    on: { approval: (counter, route, event) => counter.add(1, route, event) },
-  },
-  sallyport_approvals_waiting: {
-    kind: 'gauge',
-    help: 'Requests for approvals that wait for a person',
-    labels: ['route'],
-    aggregator: 'max',
-    on: { approvalsWaiting: (gauge, route, count) => gauge.set({ route }, count) },
-  },
-  sallyport_approval_notifications_lost_total: {
-    kind: 'counter',
-    help: 'Events that approvals.notify did not take',
-    labels: ['event'],
-    on: { approvalNotificationLost: (counter, event) => counter.add(1, event) },
-  },
 } as const satisfies Readonly<Record<string, Row>>;
 
 const frontDoorMetrics = {
@@ -240,44 +221,6 @@ const frontDoorMetrics = {
     help: 'Grants that ended because a used code or refresh token was presented again',
     labels: ['why'],
     on: { grantEnded: (counter, why) => counter.add(1, why) },
-  },
-} as const satisfies Readonly<Record<string, Row>>;
-
-const revocationMetrics = {
-  sallyport_revocations_total: {
-    kind: 'counter',
-    help: 'Events that ask for a revocation, by what became of them',
-    labels: ['source', 'event', 'result'],
-    on: { revocation: (counter, source, event, result) => counter.add(1, source, event, result) },
-  },
-  sallyport_revocations_kept: {
-    kind: 'gauge',
-    help: 'Revocations that are remembered, of at most 1,000,000',
-    labels: [],
-    aggregator: 'max',
-    isMeasured: true,
-    on: { revocationsKept: (gauge, count) => gauge.set(count) },
-  },
-  sallyport_revocation_room_used: {
-    kind: 'gauge',
-    help: 'The share of the room for revocations of an issuer that is used, 0 to 1',
-    labels: ['issuer'],
-    aggregator: 'max',
-    isMeasured: true,
-    on: {
-      revocationRoomUsed: (gauge, issuer, used) =>
-        used === undefined ? gauge.remove({ issuer }) : gauge.set({ issuer }, used),
-    },
-  },
-  sallyport_revocation_source_up: {
-    kind: 'gauge',
-    help: '1 while events of the transmitter arrive; absent where another replica sees to it',
-    labels: ['source'],
-    aggregator: 'min',
-    on: {
-      revocationSourceUp: (gauge, source, up) =>
-        up === undefined ? gauge.remove({ source }) : gauge.set({ source }, Number(up)),
-    },
   },
 } as const satisfies Readonly<Record<string, Row>>;
 
@@ -345,14 +288,18 @@ export function createFrontDoorMetrics(): Metrics {
   return metricsOf(frontDoorMetrics);
 }
 
-/** Creates the metrics of revocation. @param measure Called at each scrape: moves what has to be asked for. */
-export function createRevocationMetrics(measure?: (events: Events) => void): Metrics {
-  return metricsOf(revocationMetrics, measure);
+/**
+ * Creates the metrics of a capability alone, which are shown where it is on.
+ *
+ * @param measure Called at each scrape: moves what has to be asked for.
+ */
+export function createOwnMetrics(rows: MetricRows, measure?: (meters: Meters) => void): Omit<Metrics, 'events'> {
+  return metricsOf(rows, measure);
 }
 
-function metricsOf(rows: Readonly<Record<string, Row>>, measure: (events: Events) => void = () => {}): Metrics {
+function metricsOf(rows: Readonly<Record<string, Row>>, measure: (meters: Meters) => void = () => {}): Metrics {
   const registry = new Registry();
-  const measured = (): void => measure(events);
+  const measured = (): void => measure(metrics);
   const metrics = new MetricTable(registry, measured);
   const events = joinEvents(...Object.entries(rows).map(([name, row]) => metrics.movesOf(name, row)));
   return {

@@ -287,10 +287,13 @@ function readClients(field: Field<ClientsKeys | undefined>, scopes: FrontDoor['s
 
 function readRegistration(field: Field<ClientsKeys['registration']>): RegistrationRules {
   const listed = field.get('redirect_uris').list(redirectPatternOrKnown);
+  const device = field.get('device').isTrue();
+  if (!device && !field.get('redirect_uris').present) field.addProblem('missing key: redirect_uris', 'key');
   const nameOf = (entry: string): string => (entry.startsWith(KNOWN) ? entry.slice(KNOWN.length) : '');
   return {
     redirectUris: [...new Set(listed.flatMap((entry) => knownRedirects.get(nameOf(entry)) ?? anyPort(entry)))],
     known: listed.map(nameOf).filter((name) => name !== ''),
+    device,
     initialAccessToken: field.get('initial_access_token').text(),
     lifetimeMs: field.get('lifetime').duration(),
   };

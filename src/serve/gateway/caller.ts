@@ -45,7 +45,10 @@ export async function callerFields(token: string, route: Route, config: Config):
     // Without `session_key`, no upstream can verify what this process signs.
     const secret = config.sessionKey ?? randomUUID();
     const onRoute = capabilities.flatMap(
-      ({ openProcess }) => openProcess?.(quiet).open({ config, clients, secret }).of(route, { revalidate }) ?? [],
+      ({ openProcess }) =>
+        openProcess?.(quiet)
+          .open({ config, clients, secret })
+          .of(route, { revalidate, later: () => [], stateOf: () => '' }) ?? [],
     );
     const states = onRoute.flatMap((each) => each.states ?? []);
     const decision = { plan: route.policy?.decide(principal, listing).plan };
@@ -65,6 +68,8 @@ const quiet: ProcessParts = {
   log() {},
   answers: undefined,
   store: () => undefined,
+  replays: { firstSeen: () => false },
+  showPage: async () => {},
   meters: { add() {}, set() {} },
   share() {},
 };

@@ -17,7 +17,6 @@ import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createFrontDoorMetadata, createPublish, createRootEndpoints } from '../../core/gateway/respond/publish.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
-import { createApprovalEndpoint } from '../../capabilities/approvals/opened.ts';
 import { createForwardAuth } from '../../capabilities/forward-auth/forward-auth.ts';
 import {
   type ConfigScope,
@@ -99,12 +98,8 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   }
 
   function ownEndpoints(): readonly OwnEndpoint[] {
-    const { approvals } = configScope;
-    const api = config.approvals?.route;
     const own = configScope.capabilities.flatMap(({ endpoints = [] }) => endpoints);
     own.push(...(revocation?.endpoints ?? []));
-    if (api !== undefined && approvals !== undefined)
-      own.push(createApprovalEndpoint(api, { approvals, crossOrigin, frontDoor: config.frontDoor }));
     return own;
   }
 

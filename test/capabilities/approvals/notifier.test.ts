@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ApprovalEvent, KeptApproval } from '../../../src/core/model/approval-book.ts';
+import type { ApprovalEvent, KeptApproval } from '../../../src/capabilities/approvals/book.ts';
 import type { ApprovalSettings } from '../../../src/core/model/config.ts';
 import { Notifier } from '../../../src/capabilities/approvals/notifier.ts';
 import { forThisTest } from '../../support/start-before.ts';

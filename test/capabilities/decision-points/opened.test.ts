@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { quietRoute } from '../../support/process-parts.ts';
 import { openDecisionPoints } from '../../../src/capabilities/decision-points/opened.ts';
 import { decisionPoint } from '../../../src/capabilities/decision-points/settings.ts';
 import { askedCall, askedRoute, grantOf, startPdp } from '../../support/decision-point.ts';
@@ -12,7 +13,7 @@ test('a decision point whose code fails to load refuses the call, and is loaded 
   const { gate } = openDecisionPoints({ publicUrl: 'http://gateway.test' }, { clock: Date.now, log() {} }, async () => {
     if (isBroken) throw new Error('EMFILE');
     return import('../../../src/capabilities/decision-points/decision-point.ts');
-  }).of({ ...askedRoute, slots: new Map([decisionPoint.with(settings)]) }, { revalidate: async () => {} });
+  }).of({ ...askedRoute, slots: new Map([decisionPoint.with(settings)]) }, quietRoute);
   await expect(gate?.enter(askedCall, grantOf('alice'))).rejects.toThrow('EMFILE');
   isBroken = false;
   await gate?.enter(askedCall, grantOf('alice'));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openExchange } from '../../../src/capabilities/exchange/opened.ts';
 import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
 import type { Route } from '../../../src/core/model/route.ts';
-import { quietParts } from '../../support/process-parts.ts';
+import { quietParts, quietRoute } from '../../support/process-parts.ts';
 import { bearer } from '../../support/bearer.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import { exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
@@ -16,7 +16,7 @@ function opened() {
   const clients = new Map([['main', world.client]]);
   const reload = () => {
     const config = inProcess.open({ config: { publicUrl: 'http://gateway.test', routes: [] }, clients, secret: '' });
-    return config.of(route, { revalidate: async () => {} }).credential;
+    return config.of(route, quietRoute).credential;
   };
   return { inProcess, reload };
 }
@@ -49,5 +49,5 @@ test('a route without such a token has no source', () => {
     clients: new Map(),
     secret: '',
   });
-  expect(config.of({ slots: undefined } as Route, { revalidate: async () => {} })).toEqual({});
+  expect(config.of({ slots: undefined } as Route, quietRoute)).toEqual({});
 });

@@ -1,6 +1,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type AskAnswer, type AskedCall, type KeptApproval, OVER_MS } from '../../../src/core/model/approval-book.ts';
+import {
+  type AskAnswer,
+  type AskedCall,
+  type KeptApproval,
+  OVER_MS,
+} from '../../../src/capabilities/approvals/book.ts';
 import type { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import type { StoreConnection } from '../../../src/core/model/store.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';

@@ -1,4 +1,4 @@
-import type { AskedCall } from '../../../src/core/model/approval-book.ts';
+import type { AskedCall } from '../../../src/capabilities/approvals/book.ts';
 
 // Of one length: a store orders ids of the same millisecond as texts.
 let made = 1_000;

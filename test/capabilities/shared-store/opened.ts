@@ -2,12 +2,12 @@ import { expect } from 'vitest';
 import { createSharedStore } from '../../../src/front-door/shared-store.ts';
 import type { Store } from '../../../src/front-door/store.ts';
 import type { Clock } from '../../../src/core/lib/clock.ts';
-import type { Revocation } from '../../../src/core/model/revocation.ts';
+import type { Revocation } from '../../../src/capabilities/revocation/revoked.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
 import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
 import type { Ledger } from '../../../src/core/model/ledger.ts';
-import type { ApprovalBook, ApprovalBounds } from '../../../src/core/model/approval-book.ts';
+import type { ApprovalBook, ApprovalBounds } from '../../../src/capabilities/approvals/book.ts';
 import { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
 import {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { quietRoute } from '../../support/process-parts.ts';
 import { openSignedIdentity } from '../../../src/capabilities/signed-identity/opened.ts';
 import { signedIdentity } from '../../../src/capabilities/signed-identity/settings.ts';
 import { createRotatingKeys } from '../../../src/core/lib/rotating-keys.ts';
@@ -38,7 +39,7 @@ test('other documents are those of others', () => {
 
 test('a route without it states nothing', () => {
   const identities = opened([plain, signing]);
-  const parts = { revalidate: async () => {} };
+  const parts = quietRoute;
   expect(identities.of(plain, parts)).toEqual({});
   expect(identities.of(signing, parts).states?.header).toBe('x-id');
 });

@@ -50,7 +50,13 @@ describe('at the front door', () => {
     expect(await linesOf(examineKnownClients({ ...world.config, routes: twoRoutes }))).toEqual([
       'warn routes.tools, routes.more-tools: Codex: it does not ask for the scope of a 403',
     ]);
-    const registration = { redirectUris: ['https://**'], known: [], initialAccessToken: undefined, lifetimeMs: 1 };
+    const registration = {
+      redirectUris: ['https://**'],
+      known: [],
+      device: false,
+      initialAccessToken: undefined,
+      lifetimeMs: 1,
+    };
     const clients = { ...frontDoor.clients, registration };
     expect(await linesOf(examineKnownClients({ ...world.config, frontDoor: { ...frontDoor, clients } }))).toEqual([
       'warn routes.tools: Copilot Studio: it does not ask for the scope of a 403',

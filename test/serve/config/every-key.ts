@@ -83,6 +83,7 @@ export const everyKey: unknown = {
       document_addresses: ['127.0.0.0/8'],
       registration: {
         redirect_uris: ['http://127.0.0.1:*/**'],
+        device: true,
         initial_access_token: 's3cr3t',
         lifetime: '30d',
       },

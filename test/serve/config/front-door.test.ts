@@ -129,6 +129,7 @@ routes:
     [`${code}, refresh: true`, { grants: ['authorization_code', 'refresh_token'] }],
     [`${code}, grants: [authorization_code, refresh_token], refresh: true`, { clientAuth: 'none' }],
     [`${own}, client_secret: s3cr3t-2, client_auth: client_secret_post`, { clientAuth: 'client_secret_post' }],
+    ['grants: [device_code]', { grants: ['device_code'], clientAuth: 'none', redirectUris: [] }],
     [
       `${own}, ${keys}, claims: { role: reporter, teams: [a, 2] }`,
       {

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { Call } from '../../model/call.ts';
-import type { Denial } from '../../model/denial.ts';
+import type { ApprovalReference, Denial } from '../../model/denial.ts';
 import { isStepUp, type Refusal } from '../../model/refusal.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
@@ -9,7 +9,6 @@ import { requestedScopes, type Endpoint } from '../../model/route.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import type { ApprovalReference } from '../../model/approval-book.ts';
 import type { Era } from '../../model/mcp.ts';
 
 /** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */

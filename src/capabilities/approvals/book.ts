@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
+
 /** The states of a request: the last two are over. */
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'used';
 
@@ -69,9 +71,6 @@ export type AskAnswer =
   | { readonly kind: 'taken' | 'waiting' | 'denied'; readonly approval: KeptApproval; readonly isNew: boolean }
   | { readonly kind: 'full'; readonly detail: string };
 
-/** A decision of a person. */
-export type ApprovalDecision = 'approve' | 'deny' | 'withdraw';
-
 /** The states from which each decision leads on. */
 export const decidedFrom: Readonly<Record<ApprovalDecision, readonly ApprovalStatus[]>> = {
   approve: ['pending'],
@@ -120,35 +119,6 @@ export interface ApprovalBook {
   sweep(route: string): SweptApprovals | Promise<SweptApprovals>;
 }
 
-type Step = keyof ApprovalBook;
-
-/** A book, each step of which is `run` elsewhere. */
-export function bookOf(run: (step: Step, about: readonly unknown[]) => Promise<unknown>): ApprovalBook {
-  const of =
-    (step: Step) =>
-    (...about: readonly unknown[]) =>
-      run(step, about) as Promise<never>;
-  return {
-    ask: of('ask'),
-    settle: of('settle'),
-    decide: of('decide'),
-    find: of('find'),
-    list: of('list'),
-    expire: of('expire'),
-    sweep: of('sweep'),
-  };
-}
-
-/** Runs a step of a book. */
-export async function stepOf(
-  book: ApprovalBook | Promise<ApprovalBook>,
-  step: Step,
-  about: readonly unknown[],
-): Promise<unknown> {
-  const opened = await book;
-  return (opened[step].bind(opened) as (...all: readonly unknown[]) => unknown)(...about);
-}
-
 /** A request as lists have it. Its size does not depend on what the call carries. */
 export function withoutArguments<Request extends ApprovalRequest>(request: Request): Request {
   const { arguments: _, unshown: _unshown, ...call } = request.call;
@@ -177,15 +147,4 @@ export interface ApprovalObserver {
   event(event: ApprovalEvent, approval: KeptApproval, by?: string): void;
   /** How many requests of a route wait. */
   waiting(route: string, count: number): void;
-}
-
-/** A request, for the caller. */
-export interface ApprovalReference {
-  readonly id: string;
-  /** Of the page or the API. */
-  readonly url: string;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-  /** For a client that can open a page: it repeats the call with this state. */
-  readonly requestState: string | undefined;
 }

@@ -1,0 +1,23 @@
+/**
+ * Approvals of calls by persons, `docs/approvals.md`.
+ *
+ * @module
+ */
+
+import type { Capability } from '../capability.ts';
+import { approvalCommands } from './commands.ts';
+import { approvalMetrics } from './metrics.ts';
+import { openApprovals } from './opened.ts';
+import { reasons } from './reasons.ts';
+
+export const approvals: Capability = {
+  name: 'approvals',
+  reasons,
+  metrics: approvalMetrics,
+  needsShared({ routes }) {
+    const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
+    return [...policies].map(({ name }) => `the policy ${name} has approvals`);
+  },
+  commands: { after: 'compare', of: approvalCommands },
+  openProcess: openApprovals,
+};
