@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 33_020, pipeline: 2_860, core: 20_290 };
+const bounds = { serve: 32_870, pipeline: 2_860, core: 20_290 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -27,9 +27,7 @@ const remaining = {
   'core/gateway → mcp': 15,
   'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/possession': 2,
   'serve → capabilities/traces': 3,
-  'tokens → capabilities/possession': 1,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
@@ -134,11 +132,11 @@ describe('src/', () => {
   test('gathers foreign bytes by a Gatherer alone', () => {
     const own = [
       // The operator's own input, and answers of the operator's own gateway.
-      /^src\/(?:commands\/(?:explain|operator)|capabilities\/terminal)\.ts: /,
+      /^src\/(?:commands\/(?:explain|operator|revoke)|capabilities\/(?:approvals\/approvals-command|terminal))\.ts: /,
+      /^src\/commands\/token\.ts: import .*stdinText/,
       // Lines of the log.
       /^src\/(?:capabilities\/audit-chain\/chain|serve\/standard-output)\.ts: /,
       /^src\/capabilities\/audit-chain\/verify\.ts: .*boundedAnswer/,
-      /^src\/commands\/token\.ts: import .*stdinText/,
       // Read to a limit before.
       /^src\/(?:commands\/(?:token|doctor\/(?:finding|front-door))|tokens\/servers\/secret-remedy)\.ts: .*boundedAnswer/,
       /^src\/front-door\/issuer-discovery\.ts: .*answer\.(?:text|json)\(\)/,

@@ -134,6 +134,22 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
 
 function callerOf({ subject, clientId }: DecisionDetail): JSX.Element {
   if (subject === undefined && clientId === undefined) return <>an unknown caller</>;
+  const [, workload] = /^workload:(.+)$/.exec(clientId ?? '') ?? [];
+  if (workload !== undefined) {
+    return (
+      <>
+        a workload of <b>{workload}</b>, {subject}
+      </>
+    );
+  }
+  // RFC 9068 §2.2: the subject of a token without a person is the client itself.
+  if (subject === clientId) {
+    return (
+      <>
+        the client <b>{clientId}</b> for itself
+      </>
+    );
+  }
   return (
     <>
       <b>{subject ?? clientId}</b>

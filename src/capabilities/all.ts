@@ -11,6 +11,7 @@ import { revocation } from './revocation/manifest.ts';
 import { history } from './history/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
 import { lock } from './lock/manifest.ts';
+import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
@@ -22,6 +23,7 @@ export const capabilities: readonly Capability[] = [
   decisionPoints,
   exchange,
   signedIdentities,
+  possession,
   revocation,
   auditChain,
 ];

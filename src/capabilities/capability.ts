@@ -16,8 +16,8 @@ import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Route, Statement } from '../core/model/route.ts';
-import type { SharedAnswers } from '../core/model/shared.ts';
+import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
+import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Denial } from '../core/model/denial.ts';
@@ -63,6 +63,8 @@ export interface ProcessParts {
   ) => void;
   /** Answers of authorization servers that replicas share; undefined: they share none. */
   readonly answers: SharedAnswers | undefined;
+  /** What may be used only once, with all replicas. */
+  readonly replays: ReplayMemory;
   /** Shows a page to a person without credentials. */
   readonly showPage: (call: Call, page: PersonPage) => Promise<void>;
   /** Moves the metrics of its manifest. */
@@ -271,6 +273,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** What the clients of a route learn of proofs of possession. */
+  readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */
   readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'revocation'>) => readonly Violation[];
   /**

@@ -98,4 +98,21 @@ export interface CommandKit {
   ): Promise<{ readonly config: Config; readonly policyFolder: PolicyFolder }>;
   /** The header fields by which a route presents the caller of a token to its upstream. @throws {Denial} */
   callerFields(token: string, route: Route, config: Config): Promise<Headers>;
+  /** The access of an operator to a running gateway. @throws {Failure} without a token, or without a listener. */
+  operator(
+    command: string,
+    options: { readonly config: string; readonly admin: string | undefined },
+  ): Promise<OperatorAccess>;
+}
+
+/** Asks a running gateway at its admin listener. */
+export interface OperatorAccess {
+  /** The command, for messages. */
+  readonly program: string;
+  /** GET, or POST with a body. @throws {Failure} without an answer. */
+  answer(path: string, body?: object): Promise<Response>;
+  /** {@link answer}. @throws {Failure} for another status than a successful one. */
+  ask(path: string, body?: object): Promise<Response>;
+  /** The response if it is successful. @throws {Failure} */
+  success(response: Response): Promise<Response>;
 }

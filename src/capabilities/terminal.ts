@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { styleText } from 'node:util';
 import { ConfigError } from '../core/config/problems.ts';
 import { readFault } from '../core/lib/files.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
 import { harmlessJson } from '../core/telemetry/json-lines.ts';
 
 /** The exit code of a command. 0: done; 1: failed, or found something wrong; 2: wrong usage. */
@@ -85,4 +86,14 @@ export async function tokenOnStdin(option: string | undefined): Promise<string |
   // The message must not repeat it: it may be a token.
   if (option !== '-') throw new UsageError('--token takes only -, and reads the token from stdin');
   return (await text(process.stdin)).trim();
+}
+
+/** The members of a value that another process sent; none of anything but an object. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
+
+/** A word that cannot be taken for two. */
+export function word(value: unknown): string {
+  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value ?? '');
 }

@@ -5,9 +5,10 @@ import { processesOf } from './processes.ts';
 import { print, UsageError } from '../capabilities/terminal.ts';
 
 /** What commands of capabilities use of the gateway. */
-const kit: CommandKit = {
+export const kit: CommandKit = {
   load: async (...files) => (await import('../serve/config/load.ts')).load(...files),
   callerFields: async (...caller) => (await import('../serve/gateway/caller.ts')).callerFields(...caller),
+  operator: async (...access) => (await import('./operator.ts')).operatorAccess(...access),
 };
 
 /** The commands that belong to no capability. */
@@ -119,20 +120,6 @@ kind of difference, a caller and a call on which they differ. It exits with 1 if
     examples: ['compare --from ../main/policies', 'compare --from ../main/gateway.yaml --json'],
     run: async (_, values) => (await import('./compare.ts')).compare(values),
   }),
-  approvals: command({
-    does: 'show and decide what waits for an approval at a running gateway',
-    about: `Prints the requests for approvals that a running gateway keeps, or decides on one of them. It asks the
-gateway at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
-    argument: {
-      name: 'DECISION',
-      does: 'decides on the request with this ID instead',
-      oneOf: ['approve', 'deny', 'withdraw'],
-      second: 'ID',
-    },
-    options: options.approvals,
-    examples: ['approvals', 'approvals --follow --json', 'approvals approve 3q2-7w...'],
-    run: async (decision, values, _, [id]) => (await import('./operator.ts')).approvals({ decision, id }, values),
-  }),
   revoke: command({
     does: 'end the rights of a person at a running gateway',
     about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running
@@ -143,7 +130,7 @@ gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on lo
       'revoke --email alice@example.com --yes',
       'revoke --list',
     ],
-    run: async (_, values) => (await import('./operator.ts')).revoke(values),
+    run: async (_, values) => (await import('./revoke.ts')).revoke(values),
   }),
   token: command({
     does: 'get a token for a job, a workload or a terminal',

@@ -102,12 +102,6 @@ export const options = {
     json,
     config,
   },
-  approvals: {
-    follow: { does: 'goes on, and prints what changes' },
-    json: { does: 'prints JSON, a line each' },
-    admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
-    config,
-  },
   revoke: {
     subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
     issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
-import { Nonces } from '../capabilities/possession/possession.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
@@ -80,6 +79,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     events,
     log: (...event) => log.event(...event),
     answers: shared.answers,
+    replays: shared.replay,
     store: shared.store,
     showPage,
     meters: surroundings.meters,
@@ -93,7 +93,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
-    replays: shared.replay,
     toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
@@ -151,7 +150,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       limiters,
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       sessions: createOwnerBound(secret),
-      nonces: new Nonces(secret, clock),
     };
   }
 

@@ -21,7 +21,7 @@ import { notAccepted, notAcceptedOf } from './refusal-detail.ts';
 import { createIntrospector, createMaySee } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { KeySource } from './keys.ts';
-import type { Possession } from '../capabilities/possession/possession.ts';
+import type { Possession } from './possession.ts';
 import { audienceOf, withHierarchy } from './principal.ts';
 import type { RevocationCheck } from '../core/model/revocation.ts';
 
@@ -270,12 +270,12 @@ const reloadChecks: Readonly<Record<ReloadReason, (token: TokenInUse) => void>> 
   },
   'token.revoked': ({ principal, revocation }) => revocation?.requireNotRevoked(principal),
   'token.too_old': ({ principal, revocation }) => revocation?.requireRecent(principal),
-  'token.unbound'({ principal: { confirmation }, route: { dpop } }) {
-    if (confirmation === undefined && dpop?.required === true)
+  'token.unbound'({ principal: { confirmation }, route: { proofs } }) {
+    if (confirmation === undefined && proofs?.required === true)
       throw new Denial('token.unbound', 'the route no longer accepts tokens that are bound to no key');
   },
-  'token.sender_constrained'({ principal: { confirmation }, route: { dpop } }) {
-    if (confirmation?.jwkThumbprint !== undefined && dpop === undefined)
+  'token.sender_constrained'({ principal: { confirmation }, route: { proofs } }) {
+    if (confirmation?.jwkThumbprint !== undefined && proofs === undefined)
       throw new Denial('token.sender_constrained', 'the route no longer serves DPoP');
   },
 };

@@ -26,6 +26,7 @@ tools:
   hide: { claims: { role: trader } }
   step: { scope: more }
   pay: { arguments: { /amount: { not: { above: 1000 } } } }
+  file: { arguments: { /path: { within: [/data, { claim: sub }] } } }
   mail: { arguments: { /text: { matches: "${mail}" } } }
   host: { arguments: { /text: { matches: "${host}" } } }
 `,
@@ -56,6 +57,8 @@ test.each<[what: string, attack: () => string | Buffer, status: number, reason: 
   ['R-89: a resource that a policy of tools does not list', () => send('resources/read'), 403, 'resource.unlisted'],
   ['R-89: a tool that is not listed', () => call('delete_everything'), 403, 'tool.unlisted'],
   ['a call without an id', () => post(world.authorization, unanswered), 403, 'tool.unlisted'],
+  ['a path that leaves its folder', () => call('file', { path: '/data/alice/../bob' }), 403, 'argument.denied'],
+  ['a path in the folder of another', () => call('file', { path: '/data/bob/x' }), 403, 'argument.denied'],
   ['R-92: an argument of another type', () => call('pay', { amount: '1' }), 403, 'argument.denied'],
   ['a name that reads as another entry', () => call('get_SECRET'), 403, 'tool.unlisted'],
   ['another spelling of a method', () => send('Tools/Call'), 400, 'body.ambiguous'],

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { outcome, sallyport } from '../serve/process.ts';
 
 /** What users begin with: each step, and what came of it. */
@@ -17,6 +19,9 @@ export async function tryOut(program: string, place: string): Promise<Trial> {
     const { code, stderr } = await outcome([command], place, { program });
     found[command] = { code, stderr };
   }
+  // Several processes count against one rate in a store, and there is none.
+  const file = join(place, 'gateway.yaml');
+  await writeFile(file, (await readFile(file, 'utf8')).replace(/rate: .*/, 'rate: off'));
   const env = { GATEWAY_LISTEN: '127.0.0.1:0', GATEWAY_ADMIN: 'off' };
   const gateway = sallyport(['serve', '--workers', '2'], place, { program, env });
   const [, url] = await gateway.says(/"msg":"listening","url":"([^"]+)"/);

@@ -46,12 +46,9 @@ test('a start loads what every gateway needs, and no more of it', () => {
     'jose/decode/protected_header',
     'jose/errors',
     'jose/jwks/local',
-    'jose/jws/compact/verify',
-    'jose/jwt/decode',
     'jose/jwt/sign',
     'jose/jwt/unsecured',
     'jose/jwt/verify',
-    'jose/key/import',
     'lru-cache',
     'prom-client',
     'undici/lib/core/connect.js',
@@ -66,6 +63,7 @@ const features = {
     /^src\/capabilities\/approvals\/(?:api|approvals|bound-call|notifier|stored-approvals|memory-approvals)\.ts/,
   'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
+  possession: /^src\/capabilities\/possession\/(?:proof-check|dpop-proof)\.ts/,
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
@@ -110,7 +108,7 @@ ${more}
   - { name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }
 `;
   const exchanging = 'token: exchange, exchange: { client_id: gateway, client_secret: secret }';
-  const api = `  - { name: api, path: /api, audience: api, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
+  const api = `  - { name: api, path: /api, audience: api, dpop: {}, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
 
   test('loads no code of features that are off', { timeout: 120_000 }, async () => {
     const loaded = await loads(route(), '{}');

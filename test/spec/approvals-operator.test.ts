@@ -2,7 +2,8 @@
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { approvals } from '../../src/commands/operator.ts';
+import { approvals } from '../../src/capabilities/approvals/approvals-command.ts';
+import { kit } from '../../src/commands/commands.ts';
 import { folderWith } from '../serve/config/folder.ts';
 import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -84,9 +85,9 @@ describe('operators', () => {
       shown += String(text);
       return true;
     });
-    const run = async (...[asked, more]: Parameters<typeof approvals>) => {
+    const run = async (...[asked, more]: readonly [Parameters<typeof approvals>[0], typeof options]) => {
       shown = '';
-      return { code: await approvals(asked, more), shown };
+      return { code: await approvals(asked, more, kit), shown };
     };
     try {
       const listed = await run({}, options);
@@ -137,7 +138,7 @@ describe('operators', () => {
       startWorld({ routes: ['name: x, path: /, public: true, upstream: { url: UPSTREAM }'] }),
     );
     const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: open.gateway.adminUrl };
-    const why = await approvals({}, options).then(() => '', String);
+    const why = await approvals({}, options, kit).then(() => '', String);
     expect(why).toContain('none is configured.\n\nSet it in gateway.yaml');
     expect(why).not.toMatch(/\ufffd|loopback/);
   });

@@ -7,6 +7,7 @@ export const quietParts: ProcessParts = {
   log() {},
   answers: undefined,
   store: () => undefined,
+  replays: { firstSeen: () => true },
   showPage: async () => {},
   meters: { add() {}, set() {} },
   share() {},

@@ -30,7 +30,7 @@ const claimed = {
 };
 const servers = [opaqueOnly, jwtOnly, lenient, prefixed, claimed] as unknown as readonly AuthorizationServer[];
 
-const dpop = { required: false, nonce: false, algorithms: ['ES256'], lifetimeMs: 60_000 };
+const proofs = { required: false, algorithms: ['ES256'] };
 const byKey: Confirmation = { jwkThumbprint: 'k', certificateThumbprint: undefined };
 const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumbprint: 'c' };
 
@@ -119,7 +119,7 @@ const refusedOnReload: readonly (readonly [Reason, string, Partial<Principal>, P
   ['token.revoked', 'a subject whose rights ended', { subject: 'revoked' }, {}],
   ['token.too_old', 'a JWT that does not say when it was issued', { ...typed, issuedAt: undefined }, {}],
   ['token.too_old', 'a JWT from before what is remembered', { ...typed, issuedAt: Date.now() / 1000 - 86_401 }, {}],
-  ['token.unbound', 'bound to nothing where it must be', {}, { dpop: { ...dpop, required: true } }],
+  ['token.unbound', 'bound to nothing where it must be', {}, { proofs: { ...proofs, required: true } }],
   ['token.sender_constrained', 'bound to a key where DPoP is not served', { confirmation: byKey }, {}],
 ];
 
@@ -130,10 +130,14 @@ describe('a token that was validated before a reload', () => {
 
   test.for<[string, Partial<Principal>, Partial<Route>, token?: string]>([
     ['with a JWT of a server that signs so', typed, {}],
-    ['bound to nothing where DPoP is served', {}, { dpop }],
-    ['bound to a key where DPoP is served', { confirmation: byKey }, { dpop }],
-    ['bound to a key where it must be', { confirmation: byKey }, { dpop: { ...dpop, required: true } }],
-    ['bound to a certificate where it must be', { confirmation: byCertificate }, { dpop: { ...dpop, required: true } }],
+    ['bound to nothing where DPoP is served', {}, { proofs }],
+    ['bound to a key where DPoP is served', { confirmation: byKey }, { proofs }],
+    ['bound to a key where it must be', { confirmation: byKey }, { proofs: { ...proofs, required: true } }],
+    [
+      'bound to a certificate where it must be',
+      { confirmation: byCertificate },
+      { proofs: { ...proofs, required: true } },
+    ],
     ['bound to a certificate without DPoP', { confirmation: byCertificate }, {}],
     ['with a JWT that its server was asked about', {}, { tokens: new Set(['jwt'] as const) }, jwtText],
     ['without aud, of a server that may leave it out', { ...without, issuer: lenient.issuer }, {}],

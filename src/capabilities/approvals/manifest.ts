@@ -5,6 +5,7 @@
  */
 
 import type { Capability } from '../capability.ts';
+import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
 import { openApprovals } from './opened.ts';
 import { reasons } from './reasons.ts';
@@ -17,5 +18,6 @@ export const approvals: Capability = {
     const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
   },
+  commands: { after: 'compare', of: approvalCommands },
   openProcess: openApprovals,
 };

@@ -3,6 +3,7 @@ import type { JWTPayload, ProtectedHeaderParameters } from 'jose';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
 import { decodeJwt } from 'jose/jwt/decode';
 import { Denial } from '../../core/model/denial.ts';
+import { reasons } from './reasons.ts';
 
 /** A parsed DPoP proof, RFC 9449 §4.2. Its signature is not yet verified. */
 export interface DpopProof {
@@ -74,12 +75,12 @@ function decode(text: string): { readonly header: ProtectedHeaderParameters; rea
   try {
     return { header: decodeProtectedHeader(text), claims: decodeJwt(text) };
   } catch (cause) {
-    throw new Denial('proof.invalid', 'the proof is not a JWT', { cause });
+    throw new Denial(reasons['proof.invalid'], 'the proof is not a JWT', { cause });
   }
 }
 
 function invalid(why: string): Denial {
-  return new Denial('proof.invalid', `the proof ${why}`);
+  return new Denial(reasons['proof.invalid'], `the proof ${why}`);
 }
 
 /** The public key of a proof, RFC 7517 §4, with exactly the members of its thumbprint. */
@@ -144,5 +145,5 @@ export function proofKeyOf(jwk: unknown, algorithm: string): ProofKey {
 }
 
 function unfit(why: string): Denial {
-  return new Denial('proof.invalid', `jwk of the proof ${why}`);
+  return new Denial(reasons['proof.invalid'], `jwk of the proof ${why}`);
 }

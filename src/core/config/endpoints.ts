@@ -22,7 +22,7 @@ export function ownEndpoint(
     firstChallenge: 'none',
     scopePrefix: undefined,
     tokens: supportedForms(settings.authorizationServers),
-    dpop: undefined,
+    proofs: undefined,
     policy: undefined,
     rate: undefined,
     below: 'refuse',

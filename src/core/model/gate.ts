@@ -1,6 +1,14 @@
 import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
-import type { Action, AskAboutList, CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
+import type {
+  AccessToken,
+  Action,
+  AskAboutList,
+  CallerGrant,
+  Grant,
+  PresentedToken,
+  UpstreamCredential,
+} from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
 import type { Principal } from './principal.ts';
 import type { Route } from './route.ts';
@@ -34,6 +42,16 @@ export interface CredentialSource {
   readonly onUnauthorized?: (grant: CallerGrant) => void;
 }
 
+/** Requires a call to carry a proof of the key with this thumbprint, made for this token and request. */
+export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
+
+/** Takes proofs of possession where `Endpoint.proofs` says so. */
+export interface ProofTaker {
+  readonly check: CheckProof;
+  /** The value of `DPoP-Nonce`; undefined: a proof needs none. */
+  readonly nonce: (() => string) | undefined;
+}
+
 /** Tells the upstream of the caller in a header field, one of `Upstream.statements`. */
 export interface StatesCaller {
   readonly header: string;
@@ -47,6 +65,7 @@ export interface OnRoute {
   /** Makes the credential for the upstream; undefined: `upstream.token` says what it is. */
   readonly credential?: CredentialSource;
   readonly states?: StatesCaller;
+  readonly proofs?: ProofTaker;
   /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
   readonly readsArguments?: boolean;
   /** Decides which entries of a list a caller sees, besides the policy. */

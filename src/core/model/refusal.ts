@@ -63,11 +63,6 @@ export function isStepUp(error: ChallengeError | undefined): boolean {
 }
 
 export const token = { status: 401, error: 'invalid_token', message: 'A valid access token is required' } as const;
-export const proof = {
-  status: 401,
-  error: 'invalid_dpop_proof',
-  message: 'A valid proof of possession is required',
-} as const;
 export const tooMany = { status: 429, message: 'Too many requests', retryAfter: 'exact' } as const;
 export const unavailable = { status: 503, message: 'Temporarily unavailable', retryAfter: 'estimated' } as const;
 export const forbidden = { status: 403, message: 'Access denied' } as const;

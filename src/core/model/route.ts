@@ -67,16 +67,12 @@ export interface Upstream {
   readonly responseTimeoutMs: number;
 }
 
-/** The settings of a route for proofs of possession, RFC 9449. */
-export interface Dpop {
-  /** Whether the route refuses tokens that are not bound to a key. */
+/** What clients learn of proofs of possession, RFC 9449. */
+export interface Proofs {
+  /** Whether tokens that are not bound to a key are refused. */
   readonly required: boolean;
-  /** Whether a proof needs a nonce of the gateway, RFC 9449 §9. */
-  readonly nonce: boolean;
   /** Accepted `alg` of proofs. */
   readonly algorithms: readonly string[];
-  /** The largest difference between `iat` of a proof and the clock of the gateway, in either direction. */
-  readonly lifetimeMs: number;
 }
 
 /** A rate limit: `requests` in each `perMs`, and up to `burst` at once. */
@@ -106,8 +102,8 @@ export interface Endpoint {
   /** `aud` must contain one of them exactly; empty only if it is public. */
   readonly audiences: readonly string[];
   readonly tokens: ReadonlySet<TokenForm>;
-  /** Proof of possession, RFC 9449; undefined: the route does not support DPoP and refuses bound tokens. */
-  readonly dpop: Dpop | undefined;
+  /** Undefined: it takes no DPoP, and refuses tokens that are bound to such a key. */
+  readonly proofs: Proofs | undefined;
   /** Undefined: any valid token for the audience passes. */
   readonly policy: Policy | undefined;
   /** Which scopes a 401 names: {@link firstScopes}. */

@@ -1,10 +1,8 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
-import type { Dpop } from '../../core/model/route.ts';
 import { supportedForms } from '../../core/config/endpoints.ts';
-import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
+import type { RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { algorithm } from '../../core/config/values.ts';
 
 /** `tokens` of a route: which forms its servers can validate, unless it names them. */
 export function readTokens(
@@ -68,23 +66,4 @@ function prefixOf({ introspection }: AuthorizationServer): string {
 
 function listed(servers: readonly AuthorizationServer[]): string {
   return servers.map(({ name }) => name).join(' and ');
-}
-
-/** `dpop` of a route. A mapping enables it, even `{}`. */
-export function readDpop(field: Field<RouteKeys['dpop']>, upstream: Field<UpstreamKeys | undefined>): Dpop | undefined {
-  if (!field.present) return undefined;
-  // RFC 9449 §4.3: the proof names the gateway's URL, and the upstream cannot use the token without a proof.
-  if (upstream.get('token').text() === 'forward') {
-    field.addProblem(
-      'cannot be combined with token: forward: the upstream cannot check a proof made for the gateway',
-      'key',
-    );
-  }
-  return {
-    required: field.get('required').isTrue(),
-    nonce: field.get('nonce').isTrue(),
-    algorithms: field.get('algorithms').list(algorithm),
-    // SEP-1932: MCP servers take an `iat` within five minutes.
-    lifetimeMs: field.get('proof_lifetime').duration(),
-  };
 }

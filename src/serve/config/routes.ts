@@ -11,7 +11,7 @@ import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from '../../policy-files/policies.ts';
-import { readDpop, readTokens, requireOwners } from './route-tokens.ts';
+import { readTokens, requireOwners } from './route-tokens.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { readUpstream } from './upstream.ts';
 import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
@@ -135,7 +135,7 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     upstream,
     keepaliveMs: field.get('keepalive').duration(),
     revalidateMs: field.get('revalidate').duration(),
-    dpop: open ? undefined : readDpop(field.get('dpop'), field.get('upstream')),
+    proofs: undefined,
     finalRefusals: field.get('refusals').get('final').choice(),
     rate: field.get('rate').present ? readRate(field.get('rate')) : referents.rate,
     // Policies decide only on the message of an MCP request.
@@ -146,7 +146,8 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
   if (open) return { ...route, slots: undefined };
   const slots = new Map(referents.slots(field, route, index));
   const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
-  return { ...route, upstream: { ...upstream, statements }, slots };
+  const proofs = capabilities.map(({ proofsOf }) => proofsOf?.({ slots })).find((each) => each !== undefined);
+  return { ...route, upstream: { ...upstream, statements }, proofs, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

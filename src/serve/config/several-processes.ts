@@ -1,6 +1,5 @@
 import { capabilities } from '../../capabilities/all.ts';
 import { ConfigError, Problem } from '../../core/config/problems.ts';
-import type { Config } from '../../core/model/config.ts';
 import type { Loaded } from './load.ts';
 
 /** The processes of one gateway. */
@@ -24,7 +23,7 @@ export function requireShared(
   if (workers === 1 || config.shared !== undefined) return;
   const reasons = [
     ...config.routes.filter(({ rate }) => rate !== undefined).map(({ name }) => `the route ${name} has a rate`),
-    ...needsOfCapabilities(config),
+    ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
     ...(config.frontDoor === undefined || withoutFrontDoor ? [] : ['the gateway starts its front door']),
   ];
   if (reasons.length === 0) return;
@@ -32,12 +31,4 @@ export function requireShared(
     (reason) => new Problem(file, undefined, [], `--workers ${workers} needs \`shared\`, because ${reason}`),
   );
   throw new ConfigError(problems, files);
-}
-
-function needsOfCapabilities(config: Config): readonly string[] {
-  return [
-    ...capabilities.flatMap(({ needsShared }) => needsShared?.(config) ?? []),
-    // Until these are capabilities of the list.
-    ...config.routes.filter(({ dpop }) => dpop !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
-  ];
 }

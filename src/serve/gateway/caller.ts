@@ -68,6 +68,7 @@ const quiet: ProcessParts = {
   log() {},
   answers: undefined,
   store: () => undefined,
+  replays: { firstSeen: () => false },
   showPage: async () => {},
   meters: { add() {}, set() {} },
   share() {},

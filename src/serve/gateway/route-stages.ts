@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Authentication, type Authenticators, createRevocationGuard } from '../../tokens/authenticator.ts';
 import { createTokenReader } from '../../tokens/credentials.ts';
-import { createPossession, createProofChecks, type Nonces } from '../../capabilities/possession/possession.ts';
+import { createPossession } from '../../tokens/possession.ts';
 import { createActionReader, createAuthorize, createRequestReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
@@ -17,7 +17,7 @@ import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-st
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
-import type { Gate, OnRoute } from '../../core/model/gate.ts';
+import type { Gate, OnRoute, ProofTaker } from '../../core/model/gate.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
@@ -41,7 +41,7 @@ import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
-import type { Failures, RateLimiters, ReplayMemory } from '../../core/model/shared.ts';
+import type { Failures, RateLimiters } from '../../core/model/shared.ts';
 import type { KeptRevocations } from '../../capabilities/capability.ts';
 import type { Log } from '../../core/telemetry/log.ts';
 
@@ -77,8 +77,8 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, capabilities, sessions, nonces } = configScope;
-  const { events, clock, connections, replays, streams, newest } = processScope;
+  const { clients, limiters, capabilities, sessions } = configScope;
+  const { events, clock, connections, streams, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
   const guard =
@@ -86,7 +86,6 @@ export function createWiring(
     processScope.revocation &&
     createRevocationGuard(processScope.revocation.check, config.revocation.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
-  const proofChecks = createProofChecks({ publicUrl, nonces, replays, clock });
   const handles = new HandleBinding(sessions, clock);
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
@@ -95,28 +94,27 @@ export function createWiring(
   return { ofRoute, ofOwn };
 
   /** The stages up to the decision, and the answer to a refusal. */
-  function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin) {
-    const nonce = route.dpop?.nonce === true ? nonces.current : undefined;
-    const authentication = route.public ? undefined : authentications(route, createPossession(route.dpop, proofChecks));
+  function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin, proofs: ProofTaker | undefined) {
+    const authentication = route.public ? undefined : authentications(route, createPossession(route, proofs?.check));
     const methods = methodsOf(route);
     const stages = {
       route,
       allow: allowed.require,
       preflight: (call: Call) => crossOrigin.preflight(call, methods),
       admit: createAdmit(route),
-      token: route.public ? () => undefined : createTokenReader(route.dpop !== undefined),
+      token: route.public ? () => undefined : createTokenReader(route.proofs !== undefined),
       authenticate: (token: PresentedToken | undefined, call: Call) =>
         token === undefined ? undefined : authentication?.authenticate(token, call),
       limit: createLimit(route, limiters),
       hold: (token: PresentedToken | undefined, call: Call) =>
         token && { token, revalidate: () => newest().revalidate(token, call) },
     };
-    return { stages, authentication, refusing: { methods, publicUrl, crossOrigin, nonce } };
+    return { stages, authentication, refusing: { methods, publicUrl, crossOrigin, nonce: proofs?.nonce } };
   }
 
   /** Calls of an endpoint that the gateway itself answers: no gate, no credential, no proxy asks about them. */
   function ofOwn({ endpoint, answer, receive }: OwnEndpoint): ServedEndpoint {
-    const { stages, authentication, refusing } = callerStages(endpoint, ofAllowed);
+    const { stages, authentication, refusing } = callerStages(endpoint, ofAllowed, undefined);
     const refuseAll = (detail: string) => (): never => {
       throw new Denial('route.unknown', detail);
     };
@@ -142,9 +140,6 @@ export function createWiring(
 
   function ofRoute(route: Route): ServedEndpoint {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
-    const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin);
-    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
-    const { nonce } = refusing;
     const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
     const stateOf = (grant: Grant): string => bindings.giveApprovalState(grant);
@@ -152,6 +147,10 @@ export function createWiring(
       each.of(route, { revalidate, stateOf, later: () => gatesOf(onRoute.slice(index + 1)) }),
     );
     const gates = gatesOf(onRoute);
+    const proofs = onRoute.find((each) => each.proofs !== undefined)?.proofs;
+    const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin, proofs);
+    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
+    const { nonce } = refusing;
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
     const forwarding = {
@@ -260,8 +259,6 @@ export interface ProcessScope {
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
   readonly revocation: KeptRevocations | undefined;
-  /** Proofs of possession that were used. */
-  readonly replays: ReplayMemory;
   readonly streams: OpenStreams;
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
@@ -278,8 +275,6 @@ export interface ConfigScope {
   readonly limiters: RateLimiters;
   readonly capabilities: readonly Opened[];
   readonly sessions: OwnerBound;
-  /** The nonces that proofs of possession carry, on routes that require one. */
-  readonly nonces: Nonces;
 }
 
 /** The gateway of one configuration. */

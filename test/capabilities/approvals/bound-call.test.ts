@@ -12,9 +12,10 @@ interface Sent {
   /** More members of the message. */
   readonly message?: object;
   readonly method?: string;
+  readonly asker?: string;
 }
 
-function sent(attempt: Attempt, { headers = {}, shows, continues }: Sent, body: Buffer | undefined): BoundCall {
+function sent(attempt: Attempt, { headers = {}, shows, continues, asker }: Sent, body: Buffer | undefined): BoundCall {
   const names = Object.keys(headers);
   const fields = { raw: Object.entries(headers).flat(), names: names.map((name) => name.toLowerCase()) };
   return boundCall(
@@ -27,7 +28,7 @@ function sent(attempt: Attempt, { headers = {}, shows, continues }: Sent, body: 
         fields: { ...fields, connection: headers['connection'] },
       } as unknown as Call,
       action: { attempt, body, continues },
-      needed: { rules: ['x'], shows },
+      needed: { rules: ['x'], shows, asker },
       caller: { issuer: 'https://as.example', subject: 'alice', client: 'agent' },
     },
   );
@@ -44,6 +45,13 @@ function mcp(params: Readonly<Record<string, unknown>>, options: Sent = {}): Bou
 
 const http = (options: Sent = {}): BoundCall => sent({ kind: 'http' }, options, undefined);
 const unshownIn = ({ shown: { unshown } }: BoundCall): unknown => unshown && (JSON.parse(unshown) as unknown);
+
+test('is bound to the claims of the caller that approvers are compared with', () => {
+  const digests = [undefined, '{"tenant":"acme"}', '{"tenant":"globex"}'].map(
+    (asker) => mcp({}, asker === undefined ? {} : { asker }).digest,
+  );
+  expect(new Set(digests).size).toBe(3);
+});
 
 describe('is bound, counted and can be unfolded', () => {
   test.each<[what: string, params: Readonly<Record<string, unknown>>, options: Sent, unshown: object, hidden: number]>([

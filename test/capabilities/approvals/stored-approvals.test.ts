@@ -43,6 +43,14 @@ function behaves(make: () => Kind): void {
     expect((await book.list('tools')).map(({ status }) => status)).toEqual(['pending']);
   });
 
+  test('keeps the claims of the caller that approvers are compared with, in lists too', async () => {
+    const call = asked('a');
+    const asker = '{"tenant":"acme"}';
+    const id = await idOf({ ...call, request: { ...call.request, asker } });
+    expect(await book.find('tools', id)).toMatchObject({ asker });
+    expect(await book.list('tools')).toMatchObject([{ asker }]);
+  });
+
   test('gives back what was not used, and ends what was asked for meanwhile', async () => {
     const id = await idOf(asked('a'));
     await approve(id);

@@ -70,6 +70,18 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
     expect(await rows('frank').innerText()).toMatch(/claim role: wanted .*, found "trader"/);
   });
 
+  test.each([
+    [{ sub: 'report', client_id: 'report' }, 'the client report for itself'],
+    [{ sub: 'opaque-1', client_id: 'workload:github' }, 'a workload of github, opaque-1'],
+    [{ sub: 'carol', client_id: 'claude' }, 'carol by claude'],
+  ])('says which kind of caller %j is', async (caller, words) => {
+    await world.call({ ...alice, ...caller }, 'get_balance');
+    await page.goto(world.adminUrl);
+    await rows(caller.sub).first().click();
+    await panel().getByText(words).first().waitFor();
+    expect(await panel().innerText()).toContain(words);
+  });
+
   test('shows the text of a caller, never as markup', async () => {
     await world.call(alice, markup);
     await page.goto(world.adminUrl);

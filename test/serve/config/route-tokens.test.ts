@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Dpop } from '../../../src/core/model/route.ts';
+import { dpop, type Dpop } from '../../../src/capabilities/possession/settings.ts';
 import { refused, refuses, route } from './edits.ts';
 import { edited, loaded } from './folder.ts';
 
@@ -57,11 +57,11 @@ describe('dpop', () => {
     ],
   ])('%s', async (yaml, expected) => {
     const { routes } = await loaded({ yaml: edited(route(`dpop: ${yaml}`)) });
-    expect(routes[0]?.dpop).toEqual(expected);
+    expect(routes[0] && dpop.of(routes[0])).toEqual(expected);
   });
 
   test('is off by default', async () => {
-    expect((await loaded({ yaml: edited() })).routes[0]?.dpop).toBeUndefined();
+    expect((await loaded({ yaml: edited() })).routes[0]?.proofs).toBeUndefined();
   });
 
   test('is accepted on every kind of route except a public one', async () => {

@@ -34,13 +34,13 @@ export function createChallenges(route: Endpoint, publicUrl: string): Challenges
 
   return ({ fields: { authorization = '' } }, { error }, denial) => {
     if (error === undefined) return undefined;
-    const usedDpop = route.dpop !== undefined && dpopScheme.test(authorization);
+    const usedDpop = route.proofs !== undefined && dpopScheme.test(authorization);
     // RFC 6750 §3.1: a request without authentication information, or with another scheme, gets no error code.
     const omitsError = !isMcp && (usedDpop || denial.reason === 'credentials.missing');
     const needed = { ...denial.authentication, scope: requestedScopes(route, denial.scope), resourceMetadata };
     const bearer = bearerFor(error, omitsError, needed);
-    if (route.dpop === undefined) return bearer;
-    const { algorithms } = route.dpop;
+    if (route.proofs === undefined) return bearer;
+    const { algorithms } = route.proofs;
     const parameters = isStepUp(error) ? needed : begin;
     const dpop = challenge('DPoP', { ...parameters, error: usedDpop ? error : undefined, algorithms });
     // Clients that know one scheme look for it at the start of the value. The first generation of MCP clients looks for

@@ -46,7 +46,7 @@ function metadataPath({ path }: Endpoint): string {
 
 /** RFC 9728 §2. JSON.stringify leaves the undefined ones out. */
 function metadata(route: Endpoint, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
-  const { resource, dpop } = route;
+  const { resource, proofs } = route;
   return {
     // Byte for byte the default audience.
     resource: publicUrl + route.path,
@@ -59,7 +59,7 @@ function metadata(route: Endpoint, publicUrl: string, tls: Config['tls']): Recor
     resource_tos_uri: resource?.tosUri,
     // RFC 8705 §3: the gateway asks for client certificates, so a bound token can be used.
     tls_client_certificate_bound_access_tokens: tls?.clientCa === undefined ? undefined : true,
-    dpop_signing_alg_values_supported: dpop?.algorithms,
-    dpop_bound_access_tokens_required: dpop?.required === true ? true : undefined,
+    dpop_signing_alg_values_supported: proofs?.algorithms,
+    dpop_bound_access_tokens_required: proofs?.required === true ? true : undefined,
   };
 }

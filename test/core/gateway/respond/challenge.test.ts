@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { noFields } from '../../../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
-import { type Reason, refusals } from '../../../../src/core/model/reasons.ts';
+import { refusals } from '../../../../src/capabilities/all.ts';
+import type { NamedRefusal } from '../../../../src/core/model/refusal.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
 import { challenge, createChallenges } from '../../../../src/core/gateway/respond/challenge.ts';
 import { runs } from '../../../support/runs.ts';
@@ -40,7 +41,7 @@ test('RFC 9110 §11.6.1 — whatever the scopes, a reader of auth-params finds e
 
 const publicUrl = 'https://gateway.example';
 const metadata = new URL('https://gateway.example/.well-known/oauth-protected-resource/mcp');
-const dpop = { required: false, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 60_000 };
+const proofs = { required: false, algorithms: ['ES256', 'EdDSA'] };
 const resource = { scopesSupported: ['read', 'payments'] };
 const policy = { scope: ['read'] };
 const route = {
@@ -49,20 +50,21 @@ const route = {
   resource,
   policy,
   firstChallenge: 'policy',
-  dpop,
+  proofs,
 } as unknown as Route;
 
 /** The answer as a client gets it: with each challenge in a line of its own. */
-function answer(of: Route, authorization: string | undefined, reason: Reason, scope: readonly string[] = []): Response {
+function answer(of: Route, authorization: string | undefined, reason: string, scope: readonly string[] = []): Response {
   const call = { fields: { ...noFields, authorization } } as Call;
-  const challenges = createChallenges(of, publicUrl)(call, refusals[reason], new Denial(reason, '', { scope }));
+  const refusal = refusals[reason] as NamedRefusal;
+  const challenges = createChallenges(of, publicUrl)(call, refusal, new Denial(refusal, '', { scope }));
   const headers = new Headers();
   for (const each of [challenges ?? []].flat()) headers.append('WWW-Authenticate', each);
-  return new Response(null, { status: refusals[reason].status, headers });
+  return new Response(null, { status: refusal.status, headers });
 }
 
 describe('what the official clients understand', () => {
-  test.each<[string, string | undefined, Reason]>([
+  test.each<[string, string | undefined, string]>([
     ['no token', undefined, 'credentials.missing'],
     ['a Bearer that has ended', 'Bearer x', 'token.expired'],
     ['a bound token as Bearer', 'Bearer x', 'token.sender_constrained'],
@@ -102,8 +104,8 @@ describe('what the official clients understand', () => {
 });
 
 describe('first_challenge: the scopes that a 401 names', () => {
-  const api = { ...route, protocol: 'http', path: '/api', dpop: undefined };
-  const named = (of: Route, reason: Reason): string | null =>
+  const api = { ...route, protocol: 'http', path: '/api', proofs: undefined };
+  const named = (of: Route, reason: string): string | null =>
     answer(of, undefined, reason, ['read', 'payments']).headers.get('www-authenticate');
 
   test.each([
@@ -115,7 +117,7 @@ describe('first_challenge: the scopes that a 401 names', () => {
     ],
     ['none', 'Bearer error="invalid_token", resource_metadata="', 'Bearer'],
   ] as const)('%s', (firstChallenge, mcp, http) => {
-    expect(named({ ...route, dpop: undefined, firstChallenge }, 'token.expired')).toBe(`${mcp}${metadata.href}"`);
+    expect(named({ ...route, proofs: undefined, firstChallenge }, 'token.expired')).toBe(`${mcp}${metadata.href}"`);
     expect(named({ ...api, firstChallenge } as Route, 'credentials.missing')).toBe(http);
     expect(named({ ...api, firstChallenge } as Route, 'token.expired')).toBe(
       http.replace(/^Bearer ?/, 'Bearer error="invalid_token", ').replace(/, $/, ''),
@@ -127,7 +129,7 @@ describe('first_challenge: the scopes that a 401 names', () => {
   });
 
   test('are none without a policy, or without scopes_supported', () => {
-    const bare = { ...route, dpop: undefined, policy: undefined, resource: { scopesSupported: undefined } } as Route;
+    const bare = { ...route, proofs: undefined, policy: undefined, resource: { scopesSupported: undefined } } as Route;
     for (const firstChallenge of ['policy', 'supported'] as const) {
       expect(named({ ...bare, firstChallenge }, 'token.expired')).toBe(
         `Bearer error="invalid_token", resource_metadata="${metadata.href}"`,
@@ -141,16 +143,16 @@ test('a challenge without parameters is the scheme alone', () => {
 });
 
 describe('RFC 6750 §3 and RFC 9449 §7.1: what each scheme says', () => {
-  const bare = { protocol: 'http', path: '/api', policy: { scope: ['read'] }, dpop } as unknown as Route;
+  const bare = { protocol: 'http', path: '/api', policy: { scope: ['read'] }, proofs } as unknown as Route;
   const resource = { ...bare, resource: {} } as Route;
-  const plain = { protocol: 'mcp', path: '/mcp', dpop } as unknown as Route;
+  const plain = { protocol: 'mcp', path: '/mcp', proofs } as unknown as Route;
   const at = 'resource_metadata="https://gateway.example/.well-known/oauth-protected-resource';
 
   const algs = 'DPoP algs="ES256 EdDSA"';
   const invalidBearer = `Bearer error="invalid_token", ${algs}`;
   const invalidDpop = 'Bearer, DPoP error="invalid_token", algs="ES256 EdDSA"';
   const poor = `error="insufficient_scope", scope="read", ${at}/api"`;
-  test.each<[string, Route, string | undefined, Reason, string]>([
+  test.each<[string, Route, string | undefined, string, string]>([
     ['no token: no error code', bare, undefined, 'credentials.missing', `Bearer, ${algs}`],
     ['a Bearer', bare, 'Bearer x', 'token.expired', invalidBearer],
     ['the other scheme', bare, 'DPoP x', 'token.expired', invalidDpop],
@@ -173,7 +175,7 @@ describe('RFC 6750 §3 and RFC 9449 §7.1: what each scheme says', () => {
       `Bearer error="invalid_token", scope="read", ${at}/mcp", DPoP scope="read", ${at}/mcp", algs="ES256 EdDSA"`,
     ],
     ['MCP without a policy and metadata', plain, undefined, 'credentials.missing', invalidBearer],
-    ['without DPoP', { ...bare, dpop: undefined }, 'DPoP x', 'token.expired', 'Bearer error="invalid_token"'],
+    ['without DPoP', { ...bare, proofs: undefined }, 'DPoP x', 'token.expired', 'Bearer error="invalid_token"'],
   ])('%s', (_title, of, authorization, reason, wanted) => {
     expect(answer(of, authorization, reason, ['read']).headers.get('www-authenticate')).toBe(wanted);
   });

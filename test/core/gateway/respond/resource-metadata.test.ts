@@ -31,7 +31,7 @@ test('RFC 9728 §2: says what a client needs to know', () => {
     resource: { name: 'Tools', scopesSupported: ['read'], documentation, policyUri, tosUri },
     scopePrefix: 'api://',
     authorizationServers: [{ issuer }],
-    dpop: { required: true, algorithms: ['ES256'] },
+    proofs: { required: true, algorithms: ['ES256'] },
   };
   expect(documentsOf({ routes: [whole] })).toHaveProperty([`${wellKnown}/mcp`], {
     resource: `${publicUrl}/mcp`,
@@ -45,7 +45,7 @@ test('RFC 9728 §2: says what a client needs to know', () => {
     dpop_signing_alg_values_supported: ['ES256'],
     dpop_bound_access_tokens_required: true,
   });
-  const optional = { ...whole, dpop: { ...whole.dpop, required: false } };
+  const optional = { ...whole, proofs: { ...whole.proofs, required: false } };
   expect(documentsOf({ routes: [optional] })[`${wellKnown}/mcp`]).not.toHaveProperty(
     'dpop_bound_access_tokens_required',
   );

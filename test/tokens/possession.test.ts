@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createPossession, Nonces, createProofChecks } from '../../../src/capabilities/possession/possession.ts';
-import { noFields } from '../../../src/core/gateway/listen/call.ts';
-import type { Call } from '../../../src/core/model/call.ts';
-import { Denial } from '../../../src/core/model/denial.ts';
-import { callerKey, type Confirmation, type Principal } from '../../../src/core/model/principal.ts';
-import type { Dpop } from '../../../src/core/model/route.ts';
-import { bearer, withProof } from '../../support/bearer.ts';
-import { createProver, type OtherProof, type Prover } from '../../support/prover.ts';
+import { createProofChecks } from '../../src/capabilities/possession/proof-check.ts';
+import { Nonces } from '../../src/capabilities/possession/nonces.ts';
+import type { Dpop } from '../../src/capabilities/possession/settings.ts';
+import { createPossession } from '../../src/tokens/possession.ts';
+import { noFields } from '../../src/core/gateway/listen/call.ts';
+import type { Call } from '../../src/core/model/call.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import { callerKey, type Confirmation, type Principal } from '../../src/core/model/principal.ts';
+import { bearer, withProof } from '../support/bearer.ts';
+import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
 
 const publicUrl = 'https://gateway.example';
 const url = `${publicUrl}/mcp`;
@@ -26,7 +28,7 @@ function create(of: Dpop | undefined, remember = true) {
     },
   };
   const checks = createProofChecks({ publicUrl, nonces: new Nonces('key', clock), replays, clock });
-  return { possession: createPossession(of, checks), used };
+  return { possession: createPossession({ proofs: of }, of && checks(of)), used };
 }
 
 const principalOf = (confirmation?: Partial<Confirmation>): Principal =>

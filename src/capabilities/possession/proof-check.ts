@@ -1,116 +1,20 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CryptoKey } from 'jose';
 import * as errors from 'jose/errors';
 import { compactVerify } from 'jose/jws/compact/verify';
 import { importJWK } from 'jose/key/import';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { PresentedToken, AccessToken } from '../../core/model/grant.ts';
-import type { Principal } from '../../core/model/principal.ts';
-import type { Dpop } from '../../core/model/route.ts';
+import type { CheckProof } from '../../core/model/gate.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { keyThumbprint } from '../../core/lib/digest.ts';
 import { keyFlaw } from '../../tokens/servers/jwk-set.ts';
 import type { ReplayMemory } from '../../core/model/shared.ts';
 import { type DpopProof, readProof } from './dpop-proof.ts';
-
-/** Requires the caller to hold the keys that a validated token is bound to. Synchronous for a bearer token. */
-export type Possession = (principal: Principal, token: PresentedToken, call: Call) => Principal | Promise<Principal>;
-
-/**
- * Creates the possession check of a route. The caller proves every member of `cnf`: by a DPoP proof (RFC 9449 §7.1),
- * by the certificate of the connection (RFC 8705 §3), or by both.
- *
- * @returns a function that throws {Denial} `token.sender_constrained` for a key-bound token presented as a plain
- *   Bearer, `token.unbound` for an unbound token if a bound one is required, `token.binding` for another key, and
- *   `proof.*`.
- */
-export function createPossession(dpop: Dpop | undefined, proofChecks: ProofChecks): Possession {
-  const required = dpop?.required === true;
-  const checkProof: CheckProof | undefined = dpop && proofChecks(dpop);
-
-  return (principal, { scheme, value }, call) => {
-    const { confirmation } = principal;
-    if (confirmation === undefined) {
-      if (scheme === 'dpop') throw new Denial('token.unbound', 'DPoP with a token that is bound to no key');
-      if (required) throw new Denial('token.unbound', 'the route requires bound tokens (dpop.required)');
-      return principal;
-    }
-    const { jwkThumbprint, certificateThumbprint } = confirmation;
-    if (certificateThumbprint !== undefined) requireCertificate(certificateThumbprint, call);
-    if (jwkThumbprint === undefined) {
-      if (scheme === 'dpop')
-        throw new Denial('token.unbound', 'DPoP with a token that is bound to a certificate alone');
-      return principal;
-    }
-    if (scheme !== 'dpop' || checkProof === undefined) {
-      throw new Denial(
-        'token.sender_constrained',
-        'a token that is bound to a key (cnf) was presented as a plain Bearer',
-      );
-    }
-    return checkProof(call, value, jwkThumbprint, principal.callerKey ?? principal.issuer).then(() => principal);
-  };
-}
-
-/** Requires the certificate of this connection, RFC 8705 §3. */
-function requireCertificate(bound: string, { certificateThumbprint }: Call): void {
-  if (certificateThumbprint === undefined) {
-    const found = 'neither TLS nor a peer in certificate_proxies presented one';
-    throw new Denial('token.binding', `the token is bound to a certificate, and ${found}`);
-  }
-  if (certificateThumbprint !== bound) {
-    throw new Denial('token.binding', 'the token is bound to a certificate other than that of the connection');
-  }
-}
-
-/** How long a nonce is the current one. It is accepted twice as long. */
-const WINDOW_MS = 120_000;
-/** The length of a nonce: 128 bits. */
-const BYTES = 16;
-
-/**
- * Nonces for DPoP proofs, RFC 9449 §9. They are unpredictable, so that a stolen or borrowed signing key cannot make
- * proofs in advance. Any caller can use a nonce any number of times; the replay cache ensures that a proof is used
- * once. Nothing is stored, and replicas with the same key accept each other's nonces.
- */
-export class Nonces {
-  readonly #key: string | Buffer;
-  readonly #clock: Clock;
-  /** Computed once for each window. */
-  #newest: { readonly window: number; readonly nonce: string; readonly before: string } | undefined;
-
-  /** @param key Must be secret. */
-  constructor(key: string | Buffer, clock: Clock) {
-    this.#key = key;
-    this.#clock = clock;
-  }
-
-  /** The current nonce, for `DPoP-Nonce`. Not secret: every caller gets it. */
-  readonly current = (): string => this.#now().nonce;
-
-  accepts(nonce: string): boolean {
-    const now = this.#now();
-    return nonce === now.nonce || nonce === now.before;
-  }
-
-  #now(): { readonly nonce: string; readonly before: string } {
-    const window = Math.floor(this.#clock() / WINDOW_MS);
-    if (this.#newest?.window !== window)
-      this.#newest = { window, nonce: this.#nonceOf(window), before: this.#nonceOf(window - 1) };
-    return this.#newest;
-  }
-
-  #nonceOf(window: number): string {
-    // The same key binds handles (OwnerBound), whose texts begin with a digit. The prefix separates the two uses.
-    const mac = createHmac('sha256', this.#key).update(`dpop-nonce:${window}`).digest();
-    return mac.subarray(0, BYTES).toString('base64url');
-  }
-}
-
-/** Requires a call to carry a proof of the key with this thumbprint, made for this token and request. */
-export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
+import type { Nonces } from './nonces.ts';
+import { reasons } from './reasons.ts';
+import type { Dpop } from './settings.ts';
 
 /** Creates the proof check of a route. */
 export type ProofChecks = (dpop: Dpop) => CheckProof;
@@ -144,7 +48,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
     const accepted = new Set(algorithms);
 
     return async (call, token, thumbprint, owner) => {
-      if (call.fields.dpop === undefined) throw new Denial('proof.missing', 'no DPoP header');
+      if (call.fields.dpop === undefined) throw new Denial(reasons['proof.missing'], 'no DPoP header');
       const proof = readProof(call.fields.dpop, accepted);
       requireThisRequest(proof, call);
       requireRecent(proof);
@@ -159,7 +63,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       // long.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
       if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + SKEW_MS, owner))) {
-        throw new Denial('proof.replayed', 'a proof with this jti was used before');
+        throw new Denial(reasons['proof.replayed'], 'a proof with this jti was used before');
       }
     };
 
@@ -176,8 +80,9 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
   }
 
   function requireNonce({ nonce }: DpopProof): void {
-    if (nonce === undefined) throw new Denial('proof.nonce', 'the proof has no nonce');
-    if (!nonces.accepts(nonce)) throw new Denial('proof.nonce', 'the nonce is not a recent one of the gateway');
+    if (nonce === undefined) throw new Denial(reasons['proof.nonce'], 'the proof has no nonce');
+    if (!nonces.accepts(nonce))
+      throw new Denial(reasons['proof.nonce'], 'the nonce is not a recent one of the gateway');
   }
 
   async function verifySignature({ text, algorithm, key }: DpopProof, thumbprint: string): Promise<void> {
@@ -191,7 +96,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       await compactVerify(text, imported, { algorithms: [algorithm] });
     } catch (error) {
       if (!(error instanceof errors.JOSEError)) throw error;
-      throw new Denial('proof.invalid', 'the signature of the proof does not match its key', { cause: error });
+      throw new Denial(reasons['proof.invalid'], 'the signature of the proof does not match its key', { cause: error });
     }
   }
 }
@@ -202,7 +107,7 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
     key = await importJWK({ ...jwk }, algorithm);
   } catch (cause) {
     // For a point off its curve each implementation throws another kind of error.
-    throw new Denial('proof.invalid', `jwk of the proof is not a key for ${algorithm}`, { cause });
+    throw new Denial(reasons['proof.invalid'], `jwk of the proof is not a key for ${algorithm}`, { cause });
   }
   if (key instanceof Uint8Array) throw invalid('jwk is symmetric');
   const flaw = keyFlaw({ ...jwk });
@@ -211,7 +116,7 @@ async function importKey(jwk: DpopProof['key'], algorithm: string): Promise<Cryp
 }
 
 function invalid(why: string): Denial {
-  return new Denial('proof.invalid', `invalid proof: ${why}`);
+  return new Denial(reasons['proof.invalid'], `invalid proof: ${why}`);
 }
 
 /** The characters of a URI, RFC 3986 §2. `new URL` would also read a backslash as a slash and skip a tab. */

@@ -2,20 +2,17 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import * as fc from 'fast-check';
 import { calculateJwkThumbprint, exportJWK, type JWK } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
-import {
-  Nonces,
-  type CheckProof,
-  createIsTarget,
-  createProofChecks,
-} from '../../src/capabilities/possession/possession.ts';
-import { noFields } from '../../src/core/gateway/listen/call.ts';
-import type { Call } from '../../src/core/model/call.ts';
-import type { AccessToken } from '../../src/core/model/grant.ts';
-import type { Dpop } from '../../src/core/model/route.ts';
-import { canonicalTarget } from '../../src/core/gateway/route/router.ts';
-import { property } from '../support/property.ts';
-import { words } from '../support/words.ts';
+import { createProver, type OtherProof, type Prover } from '../../support/prover.ts';
+import { Nonces } from '../../../src/capabilities/possession/nonces.ts';
+import { createIsTarget, createProofChecks } from '../../../src/capabilities/possession/proof-check.ts';
+import type { CheckProof } from '../../../src/core/model/gate.ts';
+import { noFields } from '../../../src/core/gateway/listen/call.ts';
+import type { Call } from '../../../src/core/model/call.ts';
+import type { AccessToken } from '../../../src/core/model/grant.ts';
+import type { Dpop } from '../../../src/capabilities/possession/settings.ts';
+import { canonicalTarget } from '../../../src/core/gateway/route/router.ts';
+import { property } from '../../support/property.ts';
+import { words } from '../../support/words.ts';
 
 const publicUrl = 'https://gateway.example';
 const now = 1_800_000_000_000;
