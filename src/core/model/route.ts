@@ -62,6 +62,12 @@ export interface Upstream {
   readonly token: string;
   /** Those of {@link commandFields} that reach the client. */
   readonly allowedCommands: readonly CommandField[];
+  /** Whether `Location` of its answers reaches the client as it is. */
+  readonly keepsLocations: boolean;
+  /** How long an unused connection is kept. */
+  readonly idleMs: number;
+  /** The age after which a connection is replaced when it is next unused; undefined: no end. */
+  readonly connectionLifetimeMs: number | undefined;
   readonly connectTimeoutMs: number;
   /** The timeout until the end of the response's header section. The body has no timeout. */
   readonly responseTimeoutMs: number;

@@ -16,6 +16,9 @@ export function readUpstream(field: Field<UpstreamKeys | undefined>, protocol: '
     statements: [],
     token: readToken(field.get('token'), protocol),
     allowedCommands: field.get('allow_response_headers').choices(),
+    keepsLocations: field.get('location').choice() === 'keep',
+    idleMs: field.get('idle').duration(),
+    connectionLifetimeMs: field.get('connection_lifetime').duration(),
     connectTimeoutMs: timeouts.get('connect').duration(),
     responseTimeoutMs: timeouts.get('response').duration(),
   };

@@ -11,6 +11,7 @@ import { createPossession } from '../../tokens/possession.ts';
 import { createActionReader, createAuthorize, createRequestReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
+import { createRewriteLocation } from '../../core/gateway/forward/locations.ts';
 import { createForward } from '../../core/gateway/forward/forward.ts';
 import { identityNames } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
@@ -170,6 +171,7 @@ export function createWiring(
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
+        location: route.upstream.keepsLocations ? undefined : createRewriteLocation(route, publicUrl),
         crossOrigin: crossOrigin.headers,
         reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
         upstreamChallenges: route.isFrontDoor || route.upstream.token === 'forward',

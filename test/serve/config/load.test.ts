@@ -73,6 +73,9 @@ describe('a configuration', () => {
         path: '',
         identity: new Map([['x-auth-subject', 'sub']]),
         allowedCommands: ['x-accel-redirect', 'alt-svc'],
+        keepsLocations: true,
+        idleMs: 3000,
+        connectionLifetimeMs: 300_000,
         connectTimeoutMs: 1000,
         responseTimeoutMs: 2000,
       },
@@ -121,7 +124,13 @@ describe('a configuration', () => {
       statesTokens: false,
       policy: undefined,
       resource: { name: undefined, scopesSupported: undefined },
-      upstream: { token: 'none', connectTimeoutMs: 5000, responseTimeoutMs: 60_000 },
+      upstream: {
+        token: 'none',
+        keepsLocations: false,
+        idleMs: 4000,
+        connectTimeoutMs: 5000,
+        responseTimeoutMs: 60_000,
+      },
     });
   });
 

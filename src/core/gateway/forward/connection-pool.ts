@@ -18,17 +18,22 @@ const MAX_RESPONSE_HEADER_BYTES = 64 * 1024;
 export class ConnectionPool {
   readonly #origin: string;
   readonly #options: Client.Options;
+  readonly #lifetimeMs: number;
   readonly #free: Client[] = [];
-  readonly #all = new Set<Client>();
+  /** Each with the time at which it is replaced, by the monotonic clock. */
+  readonly #all = new Map<Client, number>();
 
-  /** @param connectTimeoutMs How long a new connection may take. */
-  constructor(origin: string, connectTimeoutMs: number) {
+  constructor({ origin, connectTimeoutMs, idleMs, connectionLifetimeMs = Infinity }: Connections) {
     this.#origin = origin;
+    this.#lifetimeMs = connectionLifetimeMs;
     this.#options = {
       pipelining: 1,
       allowH2: false,
       // Quiet event streams live longer than undici's 300 s. They end with their token or their client.
       bodyTimeout: 0,
+      keepAliveTimeout: idleMs,
+      // The upstream may ask for less, and never for more.
+      keepAliveMaxTimeout: idleMs,
       maxHeaderSize: MAX_RESPONSE_HEADER_BYTES,
       // One for all, as it keeps the TLS sessions.
       connect: createUpstreamConnector(connectTimeoutMs),
@@ -37,32 +42,52 @@ export class ConnectionPool {
 
   /** Sends a request; `handler` gets its answer or its error. */
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    const client = this.#free.pop() ?? this.#open();
+    const client = this.#young() ?? this.#open();
     // A client that took the request emits `drain` once it is free again. One that refused it at once does not.
     if (!client.dispatch(options, handler) && client.stats.size === 0) this.#free.push(client);
   }
 
   #open(): Client {
     const client = new Client(this.#origin, this.#options);
-    client.on('drain', () => this.#free.push(client));
-    this.#all.add(client);
+    client.on('drain', () => {
+      if (!this.#isRetired(client)) this.#free.push(client);
+    });
+    this.#all.set(client, this.#lifetimeMs === Infinity ? Infinity : performance.now() + this.#lifetimeMs);
     return client;
+  }
+
+  /** A free connection within its lifetime. */
+  #young(): Client | undefined {
+    let client = this.#free.pop();
+    while (client !== undefined && this.#isRetired(client)) client = this.#free.pop();
+    return client;
+  }
+
+  /** Whether an unused connection is past its lifetime: then it is closed. */
+  #isRetired(client: Client): boolean {
+    if (this.#lifetimeMs === Infinity || performance.now() < (this.#all.get(client) ?? 0)) return false;
+    this.#all.delete(client);
+    void client.close();
+    return true;
   }
 
   /** Closes all connections. Requests in flight fail. */
   async destroy(): Promise<void> {
-    await Promise.all([...this.#all].map((client) => client.destroy()));
+    await Promise.all([...this.#all.keys()].map((client) => client.destroy()));
   }
 }
+
+/** What the connections of an upstream depend on. */
+type Connections = Pick<Upstream, 'origin' | 'connectTimeoutMs' | 'idleMs' | 'connectionLifetimeMs'>;
 
 /** The connections to all upstreams. They outlive a configuration, so that a reload closes none. */
 export class ConnectionPools {
   readonly #byOrigin = new Map<string, ConnectionPool>();
 
-  /** Those to an origin with a connect timeout. */
-  to({ origin, connectTimeoutMs }: Upstream): ConnectionPool {
-    const make = (): ConnectionPool => new ConnectionPool(origin, connectTimeoutMs);
-    return ensure(this.#byOrigin, `${origin} ${connectTimeoutMs}`, make);
+  /** Those to an origin with these settings. */
+  to({ origin, connectTimeoutMs, idleMs, connectionLifetimeMs }: Connections): ConnectionPool {
+    const make = (): ConnectionPool => new ConnectionPool({ origin, connectTimeoutMs, idleMs, connectionLifetimeMs });
+    return ensure(this.#byOrigin, [origin, connectTimeoutMs, idleMs, connectionLifetimeMs].join(' '), make);
   }
 
   async close(): Promise<void> {

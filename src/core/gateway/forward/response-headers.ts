@@ -40,6 +40,8 @@ export interface OwnHeaders {
    * The `DPoP-Nonce` for the next proof, RFC 9449 §8.2; undefined if proofs need none. The upstream's own is dropped.
    */
   readonly nonce: (() => string) | undefined;
+  /** Makes a `Location` that the client can follow; undefined leaves it as it is. */
+  readonly location: ((value: string) => string) | undefined;
   /** Makes the `Mcp-Session-Id` that the client sees from the upstream's; undefined drops it. */
   readonly sessionId: (theirs: string, grant: Grant) => string | undefined;
 }
@@ -118,6 +120,8 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
         if (willChange) value = value.replace(otherCharset, '$1');
       } else if (lower === 'content-encoding') contentEncoding += contentEncoding === '' ? value : `, ${value}`;
       else if (lower === 'expires') expires = true;
+      else if (own.location !== undefined && (lower === 'location' || lower === 'content-location'))
+        value = own.location(value);
       else if (lower === 'set-cookie') {
         // Some clients read a list of cookies in one field.
         if (value.split(',').some((cookie) => own.reservedCookies.test(cookieSet(cookie)))) continue;

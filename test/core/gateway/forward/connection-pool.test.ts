@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { ConnectionPool } from '../../../../src/core/gateway/forward/connection-pool.ts';
@@ -38,7 +38,10 @@ async function free({ ended }: Answer): Promise<void> {
 }
 
 /** An upstream that holds each stream open, and the connections to it. */
-async function started(): Promise<{
+async function started(
+  connectionLifetimeMs?: number,
+  idleMs = 4_000,
+): Promise<{
   readonly connections: ConnectionPool;
   readonly sockets: readonly Socket[];
   readonly streams: readonly ServerResponse[];
@@ -55,7 +58,12 @@ async function started(): Promise<{
   });
   server.on('connection', (socket) => sockets.push(socket));
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const connections = new ConnectionPool(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 5_000);
+  const connections = new ConnectionPool({
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connectTimeoutMs: 5_000,
+    idleMs,
+    connectionLifetimeMs,
+  });
   onTestFinished(async () => {
     await connections.destroy();
     server.closeAllConnections();
@@ -107,4 +115,27 @@ test('fails the requests in flight when it is destroyed', async () => {
   await stream.status;
   await connections.destroy();
   expect(await stream.failed).toBeInstanceOf(Error);
+});
+
+test('a connection past its lifetime is replaced when it is unused, and a stream on it goes on', async () => {
+  const { connections, sockets, streams } = await started(1);
+  const stream = get(connections, '/stream');
+  await stream.status;
+  await free(get(connections, '/'));
+  await wait(2);
+  await free(get(connections, '/'));
+  await free(get(connections, '/'));
+  expect(sockets.length).toBeGreaterThanOrEqual(3);
+  expect(sockets[0]?.destroyed).toBe(false);
+  streams[0]?.end();
+  await stream.ended;
+});
+
+test('an unused connection is closed after its idle time', async () => {
+  const { connections, sockets } = await started(undefined, 1_000);
+  await free(get(connections, '/'));
+  const [socket] = sockets;
+  if (socket?.destroyed === false) await once(socket, 'close');
+  await free(get(connections, '/'));
+  expect(sockets).toHaveLength(2);
 });

@@ -13,6 +13,7 @@ const own = {
   upstreamChallenges: false,
   crossOrigin: () => ({}),
   nonce: undefined,
+  location: (value: string) => value.replace('http://upstream', 'https://gateway.test'),
   reservedCookies: ownCookies.all,
   sessionId: (theirs: string) => theirs,
 };
@@ -29,6 +30,25 @@ describe('what goes on', () => {
   test('as it came: order, case, repetition, octets', () => {
     const raw = ['Set-Cookie', 'a=1', 'ETag', '"\u00e9"', 'set-cookie', 'b=2', 'Content-Length', '0', 'Vary', ''];
     expect(fieldsOf(...raw)).toEqual(raw);
+  });
+
+  test('but where it leads: to the gateway', () => {
+    const place = [
+      'Location',
+      'http://upstream/a',
+      'Content-Location',
+      'http://upstream/b',
+      'X-Next',
+      'http://upstream/c',
+    ];
+    expect(fieldsOf(...place)).toEqual([
+      'Location',
+      'https://gateway.test/a',
+      'Content-Location',
+      'https://gateway.test/b',
+      'X-Next',
+      'http://upstream/c',
+    ]);
   });
 
   test('but a challenge: clients would go where the upstream sends them, with a token that is fine', () => {
