@@ -92,7 +92,8 @@ export function answerFilter(
     else readings.push(taken);
   }
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
-  const shown = report === undefined ? both(guard, lists) : new Reported(guard, lists, visible, report);
+  const withholds = guard !== undefined || lists !== undefined;
+  const shown = withholds && report ? new Reported(guard, lists, visible, report) : both(guard, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
   const rewriting = both(both(shown, taskListRewriting(grant)), handles);
   const becomesPrivate = mayBePublic(route, grant, askAboutList !== undefined);

@@ -2,9 +2,9 @@ import { isAtOrBelow, pathFlaw } from '../../lib/http/path-flaw.ts';
 import type { Route } from '../../model/route.ts';
 
 /**
- * Creates the rewriting of `Location` and `Content-Location` (RFC 9110 §10.2.2, §8.7) of an upstream. A value that begins
- * with the upstream's own URL, or that is a path at or below its path, by whole segments, becomes the route's public
- * address. All others pass as they are: a path at or below the route's own, other URLs, other spellings of the
+ * Creates the rewriting of `Location` and `Content-Location` (RFC 9110 §10.2.2, §8.7) of an upstream. A value that
+ * begins with the upstream's own URL, or that is a path at or below its path, by whole segments, becomes the route's
+ * public address. All others pass as they are: a path at or below the route's own, other URLs, other spellings of the
  * upstream's, and paths that two parsers may read differently.
  */
 export function createRewriteLocation(
