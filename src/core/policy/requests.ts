@@ -239,10 +239,13 @@ function plainSegments(path: string): readonly string[] {
 }
 
 function segmentsIn(text: string): readonly string[] {
-  return text
-    .split(/[/\\]/)
-    .map((segment) => segment.trimStart().replace(/(?<![\s.])[\s.]+$/u, ''))
-    .filter((segment) => segment !== '');
+  return (
+    text
+      .split(/[/\\]/)
+      .map((segment) => segment.trimStart().replace(/(?<![\s.])[\s.]+$/u, ''))
+      // A plus may be a space, and a segment of spaces none.
+      .filter((segment) => !/^[\s+]*$/u.test(segment))
+  );
 }
 
 function plainPattern(pattern: RequestPattern): RequestPattern {
