@@ -219,9 +219,10 @@ export function createProvider(parts: ProviderParts): Provider {
   });
   nameGrants(provider, clock, keys.cookie);
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
-  // the address: a public client is one for all its people.
+  // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,
+  // with whole seconds.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
-    store.firstSeen(`jti ${owner} ${jti}`, exp * 1000, addressOfCaller());
+    store.firstSeen(`jti ${owner} ${jti}`, (Math.ceil(exp) + 1) * 1000, addressOfCaller());
   provider.on('device_authorization.success', (_ctx, body) => Object.assign(body, { interval: POLL_SECONDS }));
   const registrations = adapter('Client');
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});

@@ -1,4 +1,4 @@
-import { createHash, createPrivateKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+import { createHash, createPrivateKey, generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { ConfigError, Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
@@ -50,15 +50,16 @@ async function made(path: string): Promise<string> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const jwk = privateKey.export({ format: 'jwk' });
   const text = `${JSON.stringify({ ...jwk, kid: kidOf(jwk), alg: 'EdDSA', use: 'sig' })}\n`;
-  const draft = `${path}.${process.pid}.new`;
+  const draft = `${path}.${randomUUID()}.new`;
   try {
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
     await link(draft, path).catch((error: unknown) => {
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
     });
-    await unlink(draft);
   } catch (error) {
     throw fault(path, `does not exist, and cannot be made: ${messageOf(error)}`);
+  } finally {
+    await unlink(draft).catch(() => {});
   }
   return (await textOf(path)) ?? text;
 }

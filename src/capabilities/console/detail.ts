@@ -1,4 +1,4 @@
-import type { DecisionRecord } from '../../core/model/decision.ts';
+import { type DecisionRecord, policyName } from '../../core/model/decision.ts';
 import { explainRecord, remediesIn } from '../../analysis/review/explained.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
 import { type InForce, rowOf } from './process-source.ts';
@@ -11,13 +11,13 @@ import { isPolicyDecision, recordedAttempt, recordedClaims } from '../../analysi
 export function detailOf({ config, since }: InForce, decision: DecisionRecord): DecisionDetail {
   const { decidedBy, notes, conditions: found } = explainRecord(config, decision);
   const conditions = decision.at >= since ? asDecided(found, decision) : found;
-  const { requestId, method, policy, traceId, durationMs, answer } = decision;
+  const { requestId, method, traceId, durationMs, answer } = decision;
   const row = rowOf(decision);
   return {
     ...row,
     requestId,
     method,
-    policy,
+    policy: policyName(decision),
     traceId,
     durationMs,
     token: tokenOf(decision),

@@ -26,6 +26,8 @@ export function openHistory({ store, events }: ProcessParts): InProcess {
       };
       return counting;
     }
+    // No call waits for code.
+    void loaded().catch(() => {});
     return {
       span: 'count',
       enter(call, grant) {
