@@ -260,10 +260,11 @@ describe('sallyport explain --decision', () => {
 
   test('asks which decision is meant if several have the request id', async () => {
     const file = join(folder, 'twice');
-    const lines: readonly Readonly<Record<string, unknown>>[] = [of('tool.unlisted'), of(undefined)].map((line) => ({
-      ...line,
-      request_id: 'of-a-proxy',
-    }));
+    const shared = { request_id: 'of-a-proxy' };
+    const lines = [
+      { ...of('tool.unlisted'), ...shared },
+      { ...of(undefined), ...shared },
+    ] as readonly Readonly<Record<string, unknown>>[];
     await writeFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     const ask = (id: unknown) => outcome(['explain', '--decision', String(id), '--log', file], folder);
     const { code, stderr } = await ask(lines[0]?.['request_id']);
