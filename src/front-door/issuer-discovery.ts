@@ -220,6 +220,9 @@ export async function verifiedJwt(
     return await verifiedBy(keys, () => jwtVerify(jwt, keys, { ...options, algorithms }));
   } catch (error) {
     if (error instanceof errors.JOSEError && !outages.has(error.code)) throw new oauth.InvalidGrant(error.message);
-    throw new Unavailable(`the issuer of the assertion cannot be asked for its keys: ${reasonOf(error)}`);
+    throw new Unavailable(
+      'the issuer of the assertion cannot be asked for its keys',
+      `the issuer of the assertion cannot be asked for its keys: ${reasonOf(error)}`,
+    );
   }
 }

@@ -125,8 +125,10 @@ export class Unavailable extends errors.CustomOIDCProviderError {
   override readonly status = 503;
   override readonly statusCode = 503;
 
-  constructor(description: string) {
+  /** @param detail For the log: why, with addresses that callers need not know. */
+  constructor(description: string, detail?: string) {
     super('temporarily_unavailable', description);
+    if (detail !== undefined) this.error_detail = detail;
   }
 }
 
