@@ -114,7 +114,7 @@ export interface OwnEndpoint {
   readonly endpoint: Endpoint;
   /** Answers a call that was allowed. @param ofOrigin The header fields for a page of another origin. */
   readonly answer: (granted: GrantedCall, ofOrigin: Readonly<Record<string, string>>) => Promise<void>;
-  /** Answers a person who comes without credentials; false for any other call. */
+  /** Answers a call without credentials that a browser makes for a person; false for any other call. */
   readonly receive?: (call: Call) => boolean;
 }
 
@@ -149,9 +149,6 @@ export interface ReadBesidePolicies {
   readonly ofRoute: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
-/** An output of the log of a process. */
-export type OutputName = 'stdout' | 'file';
-
 /** Changes lines on their way to an output, and adds lines of its own. */
 export interface LineLink {
   /** The lines, each with its line feed, as they are written. Called once before each {@link settled}. */
@@ -166,8 +163,8 @@ export interface LineLink {
 
 /** The lines of a process under a capability. */
 export interface OpenedLines {
-  /** @param flush Lets the output write what the link has of its own. */
-  of(output: OutputName, flush: () => void): LineLink;
+  /** The link of one output. @param flush Lets the output write what the link has of its own. */
+  of(flush: () => void): LineLink;
   /** JSON documents for operators, by their paths at the admin listener. */
   readonly documents: Readonly<Record<string, unknown>>;
   close(): void;

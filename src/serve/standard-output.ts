@@ -2,9 +2,9 @@ import { write } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { LineLink } from '../capabilities/capability.ts';
+import type { LineLink, OpenedLines } from '../capabilities/capability.ts';
 import { Gatherer } from '../core/lib/gatherer.ts';
-import type { LinesOutput } from '../core/telemetry/json-lines.ts';
+import { createJsonLines, type JsonLines, type LinesOutput } from '../core/telemetry/json-lines.ts';
 
 const writeSome = promisify(write);
 
@@ -52,28 +52,47 @@ export function lineOutput(fd: () => number, onLost: OnLost): Writable {
 /** The links of lines that wait to be written. Lines of other processes have been linked there. */
 const links = new WeakMap<Buffer, LineLink>();
 
-/** A {@link lineOutput} for lines that are linked when they are written. */
-export function linkedOutput(output: Writable, link: LineLink | undefined): LinesOutput {
-  if (link === undefined) return output;
+/** Where lines of a log go, and what links them. */
+interface LogOutput {
+  readonly output: Writable;
+  /** Undefined: lines are not linked. */
+  readonly linked: OpenedLines | undefined;
+  /** Whether the output is no {@link lineOutput}, and takes all lines: they are linked before. */
+  readonly takesAll?: boolean;
+}
+
+/** The lines of a log of this process. They end with what vouches for all of them. */
+export function createLogLines({ output, linked, takesAll = false }: LogOutput, onLost: OnLost = () => {}): JsonLines {
+  const link = linked?.of(() => target.write('', () => {}));
+  const target = link === undefined ? output : linkedTo(output, link, takesAll);
+  const lines = createJsonLines(target, () => {
+    onLost(1);
+    link?.lose(1);
+    return link !== undefined;
+  });
   return {
-    write(text, done) {
-      const bytes = Buffer.from(text);
-      links.set(bytes, link);
-      return output.write(bytes, done);
+    write: (entry) => lines.write(entry),
+    writeText: (json) => lines.writeText(json),
+    get dropped() {
+      return lines.dropped;
     },
-    get writableLength() {
-      return output.writableLength;
+    async close() {
+      await lines.close();
+      if (link === undefined) return;
+      link.closeSection();
+      await new Promise<void>((done) => target.write('', done));
     },
   };
 }
 
-/** An output that writes everything, for lines that are linked before. */
-export function linkedBefore(output: Writable, link: LineLink | undefined): LinesOutput {
-  if (link === undefined) return output;
+function linkedTo(output: Writable, link: LineLink, takesAll: boolean): LinesOutput {
   return {
     write(text, done) {
-      const bytes = link.link(Buffer.from(text));
-      link.settled(bytes.length);
+      let bytes: Buffer = Buffer.from(text);
+      if (takesAll) {
+        bytes = link.link(bytes);
+        link.settled(bytes.length);
+      } else links.set(bytes, link);
       return output.write(bytes, done);
     },
     get writableLength() {

@@ -16,19 +16,19 @@ import type { Clock } from '../core/lib/clock.ts';
 import type { Config, Telemetry } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Tracer } from '../core/model/tracer.ts';
-import { createJsonLines, type JsonLines, type LinesOutput } from '../core/telemetry/json-lines.ts';
+import type { JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
 import { openLines, openStore, revocations } from '../capabilities/all.ts';
-import { lineOutput, linkedBefore, linkedOutput, type OnLost, standardOutput } from './standard-output.ts';
+import { createLogLines, lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { StartFault } from '../core/lib/start-fault.ts';
 import { messageOf } from '../core/lib/wording.ts';
-import type { KeptRevocations, LineLink, OpenedLines } from '../capabilities/capability.ts';
+import type { KeptRevocations, OpenedLines } from '../capabilities/capability.ts';
 
 /** A running gateway, of one process or several, and its admin listener. */
 export interface Running {
@@ -98,13 +98,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
   const linked = await openLines(config, clock);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
-  const link = linked?.of('stdout', () => linkedStdout.write('', () => {}));
-  const linkedStdout = options.output === undefined ? linkedOutput(output, link) : linkedBefore(output, link);
-  const lines = createJsonLines(linkedStdout, () => {
-    metrics.events.linesLost('stdout', 1);
-    link?.lose(1);
-    return link !== undefined;
-  });
+  const lines = createLogLines({ output, linked, takesAll: options.output !== undefined }, lost('stdout'));
   const file =
     config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'), linked);
   const log = new Log(config.log, lines, file?.lines);
@@ -114,7 +108,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const closeOutputs = async (): Promise<void> => {
     await tracer?.close();
     linked?.close();
-    await Promise.all([closeLines(lines, linkedStdout, link), file?.close()]);
+    await Promise.all([lines.close(), file?.close()]);
   };
   let service: Service;
   let kept: KeptRevocations | undefined;
@@ -305,14 +299,6 @@ class DecisionFileFault extends StartFault {
   override readonly name = 'DecisionFileFault';
 }
 
-/** Closes a log, with what vouches for all of it. */
-export async function closeLines(lines: JsonLines, output: LinesOutput, link: LineLink | undefined): Promise<void> {
-  await lines.close();
-  if (link === undefined) return;
-  link.closeSection();
-  await new Promise<void>((done) => output.write('', done));
-}
-
 /** Errors whose message is for the operator. */
 const faults = [ConfigError, StartFault] as const;
 
@@ -332,13 +318,7 @@ async function openDecisionFile(path: string, onLost: OnLost, linked: OpenedLine
     throw new DecisionFileFault(`log.file: ${(error as Error).message}`);
   }
   const output = lineOutput(() => file.fd, onLost);
-  const link = linked?.of('file', () => toFile.write('', () => {}));
-  const toFile = linkedOutput(output, link);
-  const lines = createJsonLines(toFile, () => {
-    onLost(1);
-    link?.lose(1);
-    return link !== undefined;
-  });
+  const lines = createLogLines({ output, linked }, onLost);
 
   async function reopen(log: Log): Promise<void> {
     try {
@@ -356,7 +336,7 @@ async function openDecisionFile(path: string, onLost: OnLost, linked: OpenedLine
     lines,
     reopen: (log) => void reopen(log),
     async close() {
-      await closeLines(lines, toFile, link);
+      await lines.close();
       await file.close();
     },
   };

@@ -99,7 +99,7 @@ class Person {
   }
 }
 
-/** A person who has approved a device. */
+/** Approves a device on the page, as a person does. */
 async function approve(device: DeviceAnswer, at: At = world): Promise<Person> {
   const person = await new Person(at).type(codeOf(device));
   return person.answer(codeOf(device));

@@ -16,6 +16,9 @@ export interface CheckpointKey {
   readonly key: KeyObject;
 }
 
+/** The members that a chain adds to a line, at its end. */
+export const linkedLine = /,"chain":"([\w-]{1,64})","seq":(0|[1-9][0-9]{0,15}),"prev":"([\w-]{43}|)"\}$/;
+
 /** The parts of a chain. */
 export interface ChainParts {
   readonly key: CheckpointKey;

@@ -1,6 +1,7 @@
-import { createHash, createPrivateKey, generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type JsonWebKey, randomUUID } from 'node:crypto';
 import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { ConfigError, Problem } from '../../core/config/problems.ts';
+import { keyThumbprint } from '../../core/lib/digest.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { messageOf } from '../../core/lib/wording.ts';
@@ -73,13 +74,8 @@ function isEd25519(value: unknown): value is Ed25519Key {
 }
 
 /** Its own, or its thumbprint, RFC 8037 appendix A.3. */
-export function kidOf({ kid, x }: Ed25519Key): string {
-  return (
-    kid ??
-    createHash('sha256')
-      .update(JSON.stringify({ crv: 'Ed25519', kty: 'OKP', x }))
-      .digest('base64url')
-  );
+export function kidOf({ kid, x = '' }: Ed25519Key): string {
+  return kid ?? keyThumbprint({ crv: 'Ed25519', kty: 'OKP', x });
 }
 
 function published(key: Ed25519Key): JsonWebKey {

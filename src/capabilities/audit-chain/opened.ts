@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Config } from '../../core/model/config.ts';
-import type { OpenedLines, OutputName } from '../capability.ts';
-import { Chain, type Head } from './chain.ts';
+import type { OpenedLines } from '../capability.ts';
+import { Chain, type Head, linkedLine } from './chain.ts';
 import { openAuditKeys } from './key.ts';
-
-/** The members that a chain adds to a line, at its end. */
-export const linkedLine = /,"chain":"([\w-]{1,64})","seq":(0|[1-9][0-9]{0,15}),"prev":"([\w-]{43}|)"\}$/;
 
 /** How much of the end of `log.file` is searched for heads. */
 const TAIL_BYTES = 16 * 1024 * 1024;
@@ -19,7 +16,7 @@ export async function openChains({ log }: Config, clock: () => number): Promise<
   const follows = file === undefined ? [] : await headsIn(file);
   const timers: NodeJS.Timeout[] = [];
   return {
-    of(_output: OutputName, flush: () => void) {
+    of(flush: () => void) {
       const chain = new Chain({ key: signing, follows, clock });
       const close = (): void => {
         chain.closeSection();

@@ -7,9 +7,8 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { counted, messageOf, printable } from '../../core/lib/wording.ts';
 import { type ExitCode, Failure, print, unreadable, UsageError } from '../terminal.ts';
-import type { Head } from './chain.ts';
+import { type Head, linkedLine } from './chain.ts';
 import { kidOf } from './key.ts';
-import { linkedLine } from './opened.ts';
 
 /** Where a line stands. */
 interface Place {
@@ -236,7 +235,7 @@ class Verifier {
   /** Compares the ends of runs, which may be in different files. */
   #joinRuns(id: string, { runs }: ReadChain): void {
     const sorted = runs.toSorted((one, other) => one.first.seq - other.first.seq || one.last.seq - other.last.seq);
-    for (const [index, { first, last }] of sorted.entries()) {
+    for (const [index, { first }] of sorted.entries()) {
       const before = sorted[index - 1]?.last;
       if (before === undefined) continue;
       if (first.seq <= before.seq)
@@ -244,7 +243,7 @@ class Verifier {
       else if (first.seq > before.seq + 1)
         this.#fault(first.place, `lines ${before.seq + 1} to ${first.seq - 1} of chain ${id} are missing before it`);
       else if (first.prev !== before.hash) this.#fault(before.place, `was changed, or ${placed(first.place)} was`);
-      else if (first.place.file === before.place.file && last.seq >= 0 && isBefore(first.place, before.place))
+      else if (first.place.file === before.place.file && first.place.line < before.place.line)
         this.#fault(first.place, `stands before line ${before.seq} of its chain: lines were moved`);
     }
   }
@@ -277,10 +276,6 @@ class Verifier {
 
 function placed({ file, line }: Place): string {
   return `${printable(file)}:${line}`;
-}
-
-function isBefore(one: Place, other: Place): boolean {
-  return one.line < other.line;
 }
 
 function isHead(value: unknown): value is Head {

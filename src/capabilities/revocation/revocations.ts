@@ -1,6 +1,6 @@
 /**
- * Revocation: who may end the rights of whom, and what is kept of it. Loaded only where it is configured. Read this
- * file first.
+ * Revocation: the rights that a transmitter or an operator may end, and what is kept of it. Loaded only where it is
+ * configured. Read this file first.
  *
  * | question                                       | file                                  |
  * | ---------------------------------------------- | ------------------------------------- |

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../lib/json/canonical.ts';
+import { hasDigits } from '../lib/json/lossless.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import type { RecordDetails } from './logged-members.ts';
 import { type Attempt, calledTool } from './policy.ts';
@@ -35,10 +36,7 @@ function exactArguments(attempt: Attempt | undefined): unknown {
   return attempt?.kind === 'mcp' ? (attempt.exactArguments?.() ?? attempt.arguments) : undefined;
 }
 
-/** From the proposal "JSON.parse source text access": a number that JavaScript would change is such an object. */
-const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: unknown) => boolean };
-
 function isScalar(value: unknown): boolean {
   if (value === undefined || value === unreachable) return false;
-  return value === null || typeof value !== 'object' || isRawJSON(value);
+  return value === null || typeof value !== 'object' || hasDigits(value);
 }

@@ -44,7 +44,7 @@ export interface EventSource {
   readonly streamId: string | undefined;
 }
 
-/** `revocation`: who may end the rights of whom, and how long that is remembered. */
+/** `revocation`: whose rights a transmitter or an operator may end, and how long that is remembered. */
 export interface RevocationSettings {
   readonly keepMs: number;
   /** The absolute path of the file that keeps revocations; undefined: in `shared`, or in memory. */

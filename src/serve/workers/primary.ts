@@ -14,13 +14,12 @@ import {
 } from '../../capabilities/console/process-source.ts';
 import { openCertificate } from '../../core/gateway/listen/certificates.ts';
 import type { Config } from '../../core/model/config.ts';
-import { createJsonLines } from '../../core/telemetry/json-lines.ts';
 import { Log } from '../../core/telemetry/log.ts';
 import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
-import { copyLines, linkedOutput, standardOutput } from '../standard-output.ts';
+import { copyLines, createLogLines, standardOutput } from '../standard-output.ts';
 import { openLines } from '../../capabilities/all.ts';
-import { closeLines, listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
+import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 import type { Batch } from '../../capabilities/console/messages.ts';
 
@@ -39,9 +38,7 @@ export async function startWorkers(
 ): Promise<Running> {
   const output = standardOutput();
   const linked = await openLines(loaded.config, Date.now);
-  const link = linked?.of('stdout', () => ownOutput.write('', () => {}));
-  const ownOutput = linkedOutput(output, link);
-  const lines = createJsonLines(ownOutput);
+  const lines = createLogLines({ output, linked });
   const log = new Log(loaded.config.log, lines);
   const metrics = createWorkerMetrics();
   const fixed = fixedIn(loaded.config);
@@ -185,7 +182,7 @@ export async function startWorkers(
       await stop(graceMs);
       await admin?.close();
       linked?.close();
-      await closeLines(lines, ownOutput, link);
+      await lines.close();
     },
   };
 }

@@ -1,5 +1,4 @@
-/** From the proposal "JSON.parse source text access", as in `lossless.ts`. */
-const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: object) => boolean };
+import { hasDigits } from './lossless.ts';
 
 /** An exponent that is added to: beyond, JavaScript would round the sum. */
 const longExponent = /[eE][+-]?0*[0-9]{15,}$/;
@@ -11,7 +10,7 @@ const longExponent = /[eE][+-]?0*[0-9]{15,}$/;
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'number') return canonicalNumber(String(value));
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (isRawJSON(value)) return canonicalNumber(JSON.stringify(value));
+  if (hasDigits(value)) return canonicalNumber(JSON.stringify(value));
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   const members = Object.entries(value)
     .filter(([, member]) => member !== undefined)

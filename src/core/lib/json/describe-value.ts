@@ -1,7 +1,5 @@
+import { hasDigits } from './lossless.ts';
 import { unreachable } from './pointer.ts';
-
-/** A number with its digits, as `lossless.ts` keeps it. */
-const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: object) => boolean };
 
 /** The longest part of a string that is shown: enough to recognise it, too short for most tokens. */
 const maxLength = 64;
@@ -24,7 +22,7 @@ export function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null)
-    return isRawJSON(value) ? JSON.stringify(value) : `an object of ${Object.keys(value).length}`;
+    return hasDigits(value) ? JSON.stringify(value) : `an object of ${Object.keys(value).length}`;
   return `${value as number | boolean | null}`;
 }
 

@@ -4,9 +4,7 @@
  */
 
 import { plainNumber } from './canonical.ts';
-
-/** From the proposal "JSON.parse source text access", as in `lossless.ts`. */
-const { isRawJSON } = JSON as unknown as { readonly isRawJSON: (value: unknown) => boolean };
+import { hasDigits } from './lossless.ts';
 
 /** A number, or an object that keeps the digits of one. */
 export type ExactNumber = number | object;
@@ -14,7 +12,7 @@ export type ExactNumber = number | object;
 /** Whether a value is a number that a double can hold, if rounded: neither `1e400` nor `1e-400` is one. */
 export function isExactNumber(value: unknown): value is ExactNumber {
   if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || !isRawJSON(value)) return false;
+  if (!hasDigits(value)) return false;
   const text = JSON.stringify(value);
   const rounded = Number(text);
   return Number.isFinite(rounded) && (rounded !== 0 || !/^[^eE]*[1-9]/.test(text));

@@ -10,6 +10,11 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
   readonly isRawJSON: (value: unknown) => boolean;
 };
 
+/** Whether a value is a number of {@link parseToRewrite} that keeps its digits. */
+export function hasDigits(value: unknown): boolean {
+  return isRawJSON(value);
+}
+
 /**
  * Finds every number, and text in strings that looks like one after a colon or comma. It looks for a digit first: to
  * look back from each of many spaces would take quadratic time, once V8 has compiled the pattern.
