@@ -15,6 +15,7 @@ import {
   inputIn,
   isTrue,
   textIn,
+  textsIn,
   timeIn,
   unlogged,
   recordedClaims,
@@ -162,6 +163,14 @@ export const members = {
     wire: { name: 'issuer', about: '`iss` of the token' },
     of: ({ principal }) => principal?.issuer,
     read: textIn,
+  },
+  actors: {
+    wire: {
+      name: 'actors',
+      about: '`sub` of the parties that act for the subject (`act`), the current one first, each cut at 128 characters',
+    },
+    of: ({ principal }) => actorNames(principal),
+    read: textsIn,
   },
   method: {
     wire: { name: 'method', about: 'the JSON-RPC method of an MCP message, else the HTTP method' },
@@ -349,6 +358,19 @@ function inputOf(outcome: RepeatedOutcome): DecisionInput {
   const input = principal === undefined || route?.policy === undefined ? {} : callerInput(principal, route.policy);
   const targets = otherTargets(outcome)?.map((target) => ({ kind: target.kind, name: intern(targetName(target)) }));
   return targets === undefined ? input : { ...input, targets };
+}
+
+/** The longest name of an actor. */
+export const MAX_ACTOR = 128;
+
+/** A principal stays the same object while its token is cached. */
+const actorTexts = new WeakMap<Principal, readonly string[]>();
+
+function actorNames(principal: Principal | undefined): readonly string[] | undefined {
+  if (principal?.actors === undefined) return undefined;
+  const known = actorTexts.get(principal) ?? principal.actors.map(({ subject }) => subject.slice(0, MAX_ACTOR));
+  actorTexts.set(principal, known);
+  return known;
 }
 
 /** A principal stays the same object while its token is cached. */

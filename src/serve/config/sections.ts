@@ -1,5 +1,5 @@
 import type { Address, AdminSettings, Config, ForwardAuth, Telemetry, Tls } from '../../core/model/config.ts';
-import type { GatewayKeys, RateKeys } from '../../../schema/validators.js';
+import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import {
   address,
@@ -12,7 +12,7 @@ import {
   plainUrl,
   reject,
 } from '../../core/config/values.ts';
-import type { Rate } from '../../core/model/route.ts';
+import type { CallerRate, Rate } from '../../core/model/route.ts';
 import { hopByHop } from '../../core/lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
@@ -82,6 +82,12 @@ export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
     perMs: field.get('per').duration() ?? 1,
     burst: field.get('burst').number() ?? requests,
   };
+}
+
+/** A rate of callers; undefined for `off`. */
+export function readCallerRate(field: Field<CallerRateKeys | undefined>): CallerRate | undefined {
+  const rate = readRate(field);
+  return rate && { ...rate, by: field.get('by').choice() };
 }
 
 /** Headers that the exporter sets itself, and headers that change how a message is parsed. */
