@@ -17,16 +17,14 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 29_960, pipeline: 2_861, core: 19_802 };
+const bounds = { serve: 29_670, pipeline: 2_868, core: 19_736 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
   'capabilities/console → serve': 2,
-  'capabilities/traces → serve': 1,
   'serve → capabilities/console': 10,
   'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/traces': 3,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

@@ -7,7 +7,7 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { KeptRevocations } from '../capabilities/capability.ts';
+import type { KeptRevocations, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
@@ -24,19 +24,16 @@ import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
-import type { Tracer } from '../core/model/tracer.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
 import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
-import { traceClient } from '../capabilities/traces/traced-client.ts';
-import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
   /** Undefined: traces are not configured. */
-  readonly tracer?: Tracer | undefined;
+  readonly tracing?: Tracing | undefined;
   /** The metrics of capabilities. */
   readonly meters: Meters;
   /** Tells the other processes news of a capability; undefined: there are none. */
@@ -67,7 +64,7 @@ export interface ReloadableGateway {
  * delays only the requests that need it.
  */
 export async function createReloadableGateway(config: Config, surroundings: Surroundings): Promise<ReloadableGateway> {
-  const { log, events, clock, tracer } = surroundings;
+  const { log, events, clock, tracing } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
     subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
@@ -127,7 +124,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
-      gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
+      gateway = tracing === undefined ? built : traced(built, tracing, next);
     } catch (error) {
       prepared.drop();
       closeUnlessIn(before, configScope.clients);
@@ -192,7 +189,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
 
   function created(server: AuthorizationServer): AuthorizationServerClient {
     const client = createServerClient(server, events.serverCall, clock, { report: (...event) => log.event(...event) });
-    return tracer === undefined ? client : traceClient(client, tracer);
+    return tracing?.client(client) ?? client;
   }
 
   return {
@@ -212,6 +209,20 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       for (const client of clients.values()) client.close();
       await Promise.all([capabilities.close(), processScope.connections.close(), shared.close()]);
     },
+  };
+}
+
+/** Lets the calls of a gateway, and the questions of proxies, take part in traces. */
+function traced(
+  gateway: ConfiguredGateway,
+  tracing: Tracing,
+  { publicUrl, trustedProxies, forwardAuth }: Config,
+): ConfiguredGateway {
+  const asking = [...trustedProxies, ...(forwardAuth?.trusted ?? [])];
+  return {
+    ...gateway,
+    ...tracing.gateway(gateway, { publicUrl, trusted: trustedProxies, forwards: true }),
+    forwardAuth: tracing.gateway(gateway.forwardAuth, { publicUrl, trusted: asking, forwards: false }),
   };
 }
 

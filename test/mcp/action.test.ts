@@ -35,15 +35,12 @@ async function actionOf(
     principal = undefined as Principal | undefined,
   } = {},
 ): Promise<unknown> {
-  const read = createActionReader(
-    { path: '/mcp', query: queries },
-    {
-      limits: messageLimits,
-      readBody: () => Promise.resolve(body),
-      bindings: new Bindings({ name: 'tools' }, { sessions, handles, uuid: String }),
-      toolHeaders,
-    },
-  );
+  const read = createActionReader({ path: '/mcp', query: queries } as Route, {
+    limits: messageLimits,
+    readBody: () => Promise.resolve(body),
+    bindings: new Bindings({ name: 'tools' }, { sessions, handles, uuid: String }),
+    toolHeaders,
+  });
   try {
     return await read({ method, path, query, fields } as Call, principal);
   } catch (error) {
