@@ -99,7 +99,7 @@ test('R-168: the members of a denial, in order', () => {
     needed_scope: 'read payments',
     policy: 'tools-policy@0123456789ab',
     rule: 'tools.pay',
-    input: { claims: { tenant: 'acme' } },
+    input: { claims: { tenant: 'acme' }, omitted: ['act'] },
     claims: { email: 'a@example.com' },
     duration_ms: 1.5,
     approval: 'approval-id',

@@ -361,7 +361,7 @@ function inputOf(outcome: RepeatedOutcome): DecisionInput {
 }
 
 /** The longest name of an actor. */
-export const MAX_ACTOR = 128;
+const MAX_ACTOR = 128;
 
 /** A principal stays the same object while its token is cached. */
 const actorTexts = new WeakMap<Principal, readonly string[]>();
@@ -382,10 +382,12 @@ function callerInput(principal: Principal, policy: Policy): DecisionInput {
   if (cached?.policy === policy) return cached.input;
   const claims = Object.entries(policy.claimsRead(principal.claims));
   const { short, long } = Object.groupBy(claims, ([, value]) => (isShort(value) ? 'short' : 'long'));
-  const { expiresAt, issuedAt } = principal;
+  const { expiresAt, issuedAt, actors } = principal;
+  const isCut = actors?.some(({ subject }) => subject.length > MAX_ACTOR) === true;
+  const omitted = [...(long ?? []).map(([name]) => name), ...(isCut ? ['act'] : [])];
   const input: DecisionInput = {
     ...(short !== undefined && { claims: Object.fromEntries(short) }),
-    ...(long !== undefined && { omitted: long.map(([name]) => name) }),
+    ...(omitted.length > 0 && { omitted }),
     ...(expiresAt !== undefined && issuedAt !== undefined && { lifetime: expiresAt - issuedAt }),
   };
   inputs.set(principal, { policy, input });

@@ -69,7 +69,7 @@ export function compileActors(written: ActorsDocument, context: ConditionContext
   });
 }
 
-const nobody: Actors = [];
+const noActors: Actors = [];
 
 function actorCondition(
   { name, isMet, values, onClaims }: ActorPart,
@@ -83,10 +83,10 @@ function actorCondition(
     reason: 'actor.denied',
     unmet: 'refused',
     reads: { actors: { predicates, onClaims: onClaims(predicates) } },
-    judge: (principal) => (isMet(principal.actors ?? nobody, predicates, principal) ? 'met' : 'refused'),
+    judge: (principal) => (isMet(principal.actors ?? noActors, predicates, principal) ? 'met' : 'refused'),
     words(principal) {
-      const found = values(principal.actors ?? nobody);
-      const [failed] = found.filter((each) => !allHold(predicates, each, principal));
+      const found = values(principal.actors ?? noActors);
+      const failed = found.find((each) => !allHold(predicates, each, principal));
       return {
         wanted: `${name}: ${wantedBy(predicates, { caller: principal, show: describeValue })}`,
         found: failed === undefined ? inWords(found) : describeFound(failed, predicates, principal),
