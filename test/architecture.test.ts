@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 32_650, pipeline: 2_868, core: 20_290 };
+const bounds = { serve: 32_400, pipeline: 2_865, core: 20_225 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
@@ -25,7 +25,6 @@ const remaining = {
   'capabilities/console → serve': 2,
   'core/gateway → mcp': 15,
   'serve → capabilities/console': 10,
-  'serve → capabilities/forward-auth': 2,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

@@ -35,10 +35,9 @@ import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
-import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
-import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
+import type { Opened, OwnEndpoint, OwnListener } from '../../capabilities/capability.ts';
 import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
@@ -48,8 +47,8 @@ import type { Log } from '../../core/telemetry/log.ts';
 
 /** An endpoint of one configuration, and its stages. */
 interface ServedEndpoint extends Stages {
-  /** The stages for the questions of proxies. */
-  readonly forwardAuthStages: Stages;
+  /** The stages at each of `ProcessScope.listeners`. */
+  readonly listeners: readonly Stages[];
   /** Undefined on a public route. */
   readonly authentication: Authentication | undefined;
   /** As `ConfiguredGateway.reconsider`. */
@@ -79,7 +78,7 @@ export function createWiring(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
   const { clients, limiters, capabilities, sessions } = configScope;
-  const { events, clock, connections, streams, newest } = processScope;
+  const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
   const guard =
@@ -134,7 +133,7 @@ export function createWiring(
     return {
       ...own,
       authentication,
-      forwardAuthStages: { ...own, allow: refuseAll('no proxy asks about an endpoint of the gateway') },
+      listeners: listeners.map((listener) => listener.ownStagesOf(own)),
       reconsider: refuseAll('its path leads elsewhere now'),
     };
   }
@@ -202,13 +201,15 @@ export function createWiring(
     return {
       ...stages,
       authentication,
-      forwardAuthStages: createForwardAuthStages(stages, {
-        ...forwarding,
-        readBody: readWhole,
-        limits: config.limits.json,
-        crossOrigin,
-        nonce,
-      }),
+      listeners: listeners.map((listener) =>
+        listener.stagesOf(stages, {
+          ...forwarding,
+          readBody: readWhole,
+          limits: config.limits.json,
+          crossOrigin,
+          nonce,
+        }),
+      ),
       reconsider(stream) {
         const { route: before, call, held, isUpgrade } = stream;
         const { principal, action } = stream.grant;
@@ -262,6 +263,8 @@ export interface ProcessScope {
   /** Undefined: the process started without `revocation`. */
   readonly revocation: KeptRevocations | undefined;
   readonly streams: OpenStreams;
+  /** Those besides the listener of clients. */
+  readonly listeners: readonly OwnListener[];
   /** What the tools of an upstream declare, by its URL. */
   readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
   /**
@@ -293,6 +296,6 @@ export interface ConfiguredGateway extends Gateway {
    * @throws {Denial} where the token is no longer valid.
    */
   revalidate(token: PresentedToken, call: Call): Promise<unknown>;
-  /** Decides for proxies, which forward the request themselves. */
-  readonly forwardAuth: Gateway;
+  /** The gateway behind each of {@link ProcessScope.listeners}. */
+  readonly listeners: readonly Gateway[];
 }
