@@ -141,9 +141,19 @@ const questions = {
     async answer({ revocations }, command: RevokeCommand): Promise<OperatorAnswer> {
       if (revocations === undefined) return noRevocation;
       const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
-      const problem = await revocations.revoke(command);
-      if (problem !== undefined) return { status: 422, body: `Not revoked: ${problem}.` };
-      return { status: 200, body: JSON.stringify({ status: 'revoked', until }) };
+      const revoked = await revocations.revoke(command);
+      if (typeof revoked === 'string') return { status: 422, body: `Not revoked: ${revoked}.` };
+      return { status: 200, body: JSON.stringify({ status: 'revoked', until, revocations: revoked }) };
+    },
+    join: ([answer]) => answer ?? noAnswer,
+  }),
+  lift: question({
+    oneWithinMs: REVOKE_MS,
+    async answer({ revocations }, id: string): Promise<OperatorAnswer> {
+      if (revocations === undefined) return noRevocation;
+      const problem = await revocations.lift(id);
+      if (problem !== undefined) return { status: 422, body: `Not lifted: ${problem}.` };
+      return { status: 200, body: JSON.stringify({ status: 'lifted' }) };
     },
     join: ([answer]) => answer ?? noAnswer,
   }),

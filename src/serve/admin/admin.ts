@@ -136,9 +136,9 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       access.requireToken(request);
       return answerApprovals(request, response, { source: view.source, path });
     }
-    if (path === REVOCATIONS_PATH) {
+    if (isAtOrBelow(path, REVOCATIONS_PATH)) {
       access.requireToken(request);
-      return answerRevocations(request, response, view.source);
+      return answerRevocations(request, response, { source: view.source, path });
     }
     if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
     const openPage = openPages.get(path);

@@ -43,16 +43,24 @@ export const REVOCATIONS_PATH = '/revocations';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
 
+/** What commands name, besides the issuer. */
+const commandNames: ReadonlySet<string> = new Set(['subject', 'client', 'subject client', 'actor', 'email']);
+
 /**
- * Answers an operator: GET lists what is kept, a JSON line each, and POST revokes.
+ * Answers an operator: GET lists what is kept, a JSON line each, POST revokes, and DELETE of an id withdraws.
  *
  * @throws {AdminRefusal}
  */
 export async function answerRevocations(
   request: IncomingMessage,
   response: ServerResponse,
-  source: ConsoleSource,
+  { source, path }: { readonly source: ConsoleSource; readonly path: string },
 ): Promise<void> {
+  const id = path.slice(REVOCATIONS_PATH.length + 1);
+  if (id !== '') {
+    if (request.method !== 'DELETE') throw new AdminRefusal(405, '', { allow: 'DELETE' });
+    return send(response, await source.ask('lift', id));
+  }
   if (request.method === 'GET') return list(response, source);
   if (request.method !== 'POST') throw new AdminRefusal(405, '', { allow: 'GET, POST' });
   send(response, await source.ask('revoke', await commandIn(request)));
@@ -76,8 +84,19 @@ async function list(response: ServerResponse, source: ConsoleSource): Promise<vo
 
 async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
   const body = await jsonBody(request, MAX_COMMAND_BYTES);
-  const { subject, issuer, email } = isObject(body) ? body : {};
-  if (typeof email === 'string' && subject === undefined) return { email };
-  if (typeof subject === 'string' && typeof issuer === 'string' && email === undefined) return { subject, issuer };
-  throw new AdminRefusal(400, 'The body is not {"subject", "issuer"} or {"email"}.\n');
+  const { subject, issuer, email, client, actor, ...others } = isObject(body) ? body : {};
+  const named = Object.entries({ subject, client, actor, email }).filter(([, text]) => text !== undefined);
+  const names = named.map(([name]) => name).join(' ');
+  const isOf = (name: unknown): boolean => (name === undefined) === (names === 'email');
+  if (
+    commandNames.has(names) &&
+    isOf(issuer) &&
+    named.every(([, text]) => typeof text === 'string') &&
+    (issuer === undefined || typeof issuer === 'string') &&
+    Object.keys(others).length === 0
+  )
+    return { ...(Object.fromEntries(named) as RevokeCommand), ...(issuer !== undefined && { issuer }) };
+  const accepted =
+    '{"subject", "issuer"}, {"client", "issuer"}, with "subject" or not, {"actor", "issuer"} or {"email"}';
+  throw new AdminRefusal(400, `The body is not ${accepted}.\n`);
 }
