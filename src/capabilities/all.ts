@@ -14,6 +14,7 @@ import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 import { ownHeaders } from './upstream-headers/manifest.ts';
+import { traces } from './traces/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
@@ -28,12 +29,22 @@ export const capabilities: readonly Capability[] = [
   possession,
   revocation,
   auditChain,
+  traces,
 ];
 
 /** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
 export const openLines: NonNullable<Capability['openLines']> = async (config, clock) => {
   for (const { openLines: opens } of capabilities) {
     const opened = await opens?.(config, clock);
+    if (opened !== undefined) return opened;
+  }
+  return undefined;
+};
+
+/** Opens traces; undefined: none are configured. */
+export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {
+  for (const { openTracing: opens } of capabilities) {
+    const opened = await opens?.(config, parts);
     if (opened !== undefined) return opened;
   }
   return undefined;

@@ -3,6 +3,7 @@ import type { Field } from '../core/config/field.ts';
 import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
+import type { Gateway } from '../core/gateway/pipeline.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
@@ -10,13 +11,13 @@ import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from '../core/model/finding.ts';
-import type { Gate, OnRoute } from '../core/model/gate.ts';
+import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, OwnFields, Proofs, Route, Statement } from '../core/model/route.ts';
+import type { Endpoint, OwnFields, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
@@ -28,7 +29,7 @@ import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 import type { CommandKit, Commands } from './command.ts';
 
-/** An entry of `Route.slots`; see `Slot`. */
+/** An entry of `Route.slots` or `Config.slots`; see `Slot`. */
 export type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
@@ -138,6 +139,45 @@ export interface PolicyFolderReader {
   /** The valid policies that have a key, and its value in each. */
   readonly having: (key: string) => ReadonlyMap<string, unknown>;
   readonly problemAt: (policy: string, violation: Violation) => Problem;
+}
+
+/** The settings that a section of the configuration may refer to. */
+interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
+  readonly servers: Config['authorizationServers'];
+  /** The default rate of routes. */
+  readonly rate: Rate | undefined;
+  /** The folder of `gateway.yaml`. */
+  readonly base: string;
+}
+
+/** A setting that a running gateway keeps as it was at its start. */
+export interface RestartPlace {
+  readonly slot: Slot<object>;
+  /** The member of the settings; undefined: all of them. */
+  readonly member?: string;
+}
+
+/** The parts of a process that traces use. */
+export interface TracingParts {
+  readonly log: Pick<Log, 'event'>;
+  readonly meters: Meters;
+}
+
+/** What traces say of the calls of a gateway. */
+export interface TracedGateway {
+  readonly publicUrl: string;
+  /** Addresses and networks of the peers whose sampled flag is honoured. */
+  readonly trusted: readonly string[];
+  /** Whether the last step sends a request to an upstream. */
+  readonly forwards: boolean;
+}
+
+/** Makes spans around the steps of a gateway, and around its requests to authorization servers. */
+export interface Tracing {
+  gateway(gateway: Gateway, about: TracedGateway): Gateway;
+  client(client: AuthorizationServerClient): AuthorizationServerClient;
+  /** Sends the spans that have ended, within a time limit. */
+  close(): Promise<void>;
 }
 
 /** What a capability read beside policies. */
@@ -265,6 +305,10 @@ export interface Capability {
     root: Field<GatewayKeys>,
     defined: Defined,
   ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
+  /** Reads its section, after the routes. Problems are reported to the fields, and the result is then not used. */
+  readonly readSection?: (root: Field<GatewayKeys>, referents: ConfigReferents) => SlotEntry | undefined;
+  /** Its settings that need a restart, by their keys: `x-restart` in the schema. */
+  readonly restarts?: Readonly<Record<string, RestartPlace>>;
   /** Its files beside policies, which are no policies: their names end with `suffix`. */
   readonly policyFiles?: {
     readonly suffix: string;
@@ -292,6 +336,8 @@ export interface Capability {
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
   readonly openLines?: (config: Config, clock: Clock) => Promise<OpenedLines | undefined>;
+  /** Opens traces; undefined: none are configured. Awaited before the first request. */
+  readonly openTracing?: (config: Config, parts: TracingParts) => Promise<Tracing | undefined>;
   /** Checks the lines that {@link openLines} wrote. @param keys Where its keys are. */
   readonly verifyLog?: (files: readonly string[], keys: string | undefined) => Promise<0 | 1 | 2>;
   readonly metrics?: MetricRows;

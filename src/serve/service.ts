@@ -28,7 +28,7 @@ export interface Service extends Pick<ReloadableGateway, 'servers' | 'sharedStor
   /** The listener for questions of proxies; undefined without `forward_auth`. */
   readonly forwardAuthUrl: string | undefined;
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
-  reload(config: Config): void;
+  reload(config: Config): Promise<void>;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function startService(
   open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
 ): Promise<Service> {
   const { log, events } = surroundings;
-  const newest = createReloadableGateway(config, surroundings);
+  const newest = await createReloadableGateway(config, surroundings);
 
   const onMalformed: OnMalformed = (reason, detail) => {
     const call = {

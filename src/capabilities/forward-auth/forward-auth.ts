@@ -5,8 +5,6 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
-import { type ActionParts, createActionReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ForwardParts } from '../../core/gateway/forward/forward.ts';
 import { createPermitHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import { declaresBody } from '../../core/lib/http/header-fields.ts';
@@ -14,7 +12,6 @@ import { arrive } from '../../core/gateway/listen/call.ts';
 import { originalCall } from './original-request.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
-import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -27,20 +24,13 @@ import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { methodsOf } from '../../core/gateway/route/admit.ts';
 import { canonicalTarget } from '../../core/gateway/route/router.ts';
 
-interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'states'> {
-  /** Reads a whole body within the configured limit. */
-  readonly readBody: (call: Call) => Promise<Buffer>;
-  readonly limits: ActionParts['limits'];
+interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'states'> {
+  /** Reads a call that can present neither a session nor a handle. */
+  readonly readAction: Stages['readAction'];
   readonly crossOrigin: CrossOrigin;
   /** The value of `DPoP-Nonce`, where the route requires one. */
   readonly nonce: (() => string) | undefined;
 }
-
-/**
- * Knows no session and no task. The gateway binds them to their caller in the answers that issue them, and it does not
- * see these answers here.
- */
-const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
 
 /**
  * The methods of an MCP route that can be decided here. A GET opens a stream, which could outlive its token. A DELETE
@@ -51,21 +41,11 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 export function createForwardAuthStages(
   stages: Stages & { readonly route: Route },
-  { readBody, limits, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ForwardAuthParts,
+  { readAction, publicUrl, crossOrigin, claimed, states, nonce }: ForwardAuthParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
   const permit = createPermitHeaders(route, claimed, states);
-  const readAction = createActionReader(route, {
-    readBody,
-    limits,
-    bindings: new Bindings(route, {
-      sessions: noHandles,
-      handles: new HandleBinding(noHandles, Date.now),
-      uuid: randomUUID,
-    }),
-    toolHeaders,
-  });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 
   return {

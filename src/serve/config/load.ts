@@ -17,7 +17,7 @@ import {
   recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
-import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
+import { readAddresses, readAdmin, readLimits, readRate, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
@@ -248,9 +248,11 @@ function readRoot(
       ...(route.public ? [] : beside.flatMap(({ ofRoute }) => ofRoute(field, route, index))),
     ],
   });
+  const addresses = readAddresses(root);
+  const about = { publicUrl, ...addresses, servers, frontDoor, routes, rate, base };
   return {
     publicUrl,
-    ...readAddresses(root),
+    ...addresses,
     console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
@@ -269,11 +271,11 @@ function readRoot(
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
     allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(allowedOrigin)]),
     limits: readLimits(limits),
-    telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
+    slots: new Map(capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))),
     approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes, rate }),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),

@@ -1,19 +1,8 @@
-import type { Address, AdminSettings, Config, ForwardAuth, Telemetry, Tls } from '../../core/model/config.ts';
+import type { Address, AdminSettings, Config, ForwardAuth, Tls } from '../../core/model/config.ts';
 import type { GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import {
-  address,
-  addressOrOff,
-  adminToken,
-  anyText,
-  headerValue,
-  hostName,
-  network,
-  plainUrl,
-  reject,
-} from '../../core/config/values.ts';
+import { address, addressOrOff, adminToken, hostName, network, reject } from '../../core/config/values.ts';
 import type { Rate } from '../../core/model/route.ts';
-import { hopByHop } from '../../core/lib/http/header-fields.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
 import type { Files } from '../../core/config/files.ts';
@@ -82,48 +71,6 @@ export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
     perMs: field.get('per').duration() ?? 1,
     burst: field.get('burst').number() ?? requests,
   };
-}
-
-/** Headers that the exporter sets itself, and headers that change how a message is parsed. */
-const taken: ReadonlySet<string> = new Set([
-  ...hopByHop,
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'user-agent',
-]);
-
-type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
-
-/** `telemetry`. Problems are reported to the fields. */
-export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
-  if (!field.present) return undefined;
-  return {
-    otlp: field.get('otlp').read(collectorUrl) ?? '',
-    serviceName: field.get('service_name').read(anyText),
-    sample: field.get('sample').number(),
-    headers: readHeaders(field.get('headers')),
-  };
-}
-
-/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
-function collectorUrl(text: string): string {
-  const url = plainUrl(text).replace(/\/+$/, '');
-  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
-  return url;
-}
-
-function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<string, string>> {
-  const headers = new Map<string, string>();
-  for (const [key, value] of field.entries()) {
-    const name = key.toLowerCase();
-    if (taken.has(name)) value.addProblem('is reserved: the gateway sets it itself', 'key');
-    if (headers.has(name)) value.addProblem('is given twice', 'key');
-    headers.set(name, value.read(headerValue) ?? '');
-  }
-  return Object.fromEntries(headers);
 }
 
 const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {

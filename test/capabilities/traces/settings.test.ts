@@ -1,25 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import { refuses, top } from './edits.ts';
-import { base, loaded } from './folder.ts';
+import { refuses, top } from '../../serve/config/edits.ts';
+import { base, loaded } from '../../serve/config/folder.ts';
+import { telemetry as slot } from '../../../src/capabilities/traces/settings.ts';
 
 const telemetry = (members: string): string => top(`telemetry: { ${members} }`);
 
 describe('telemetry', () => {
   test('is off by default', async () => {
-    expect((await loaded({ yaml: base })).telemetry).toBeUndefined();
+    expect(slot.of(await loaded({ yaml: base }))).toBeUndefined();
   });
 
   test('needs only the URL of the collector', async () => {
     const otlp = 'http://collector:4318';
     const config = await loaded({ yaml: telemetry(`otlp: ${otlp}`) });
-    expect(config.telemetry).toEqual({ otlp, serviceName: 'sallyport', sample: 1, headers: {} });
+    expect(slot.of(config)).toEqual({ otlp, serviceName: 'sallyport', sample: 1, headers: {} });
   });
 
   test('reads every key', async () => {
     const others = 'service_name: edge, sample: 0.1, headers: { Authorization: "${env:KEY}" }';
     const yaml = telemetry(`otlp: https://collector.example/otlp/, ${others}`);
     const config = await loaded({ yaml, env: { KEY: 'Bearer s3cr3t' } });
-    expect(config.telemetry).toEqual({
+    expect(slot.of(config)).toEqual({
       otlp: 'https://collector.example/otlp',
       serviceName: 'edge',
       sample: 0.1,
@@ -34,7 +35,7 @@ describe('telemetry', () => {
     ['"${env:NONE:-0.5}"', 0.5],
   ])('sample: %s', async (written, sample) => {
     const config = await loaded({ yaml: telemetry(`otlp: http://c, sample: ${written}`), env: { RATIO: '0.25' } });
-    expect(config.telemetry?.sample).toBe(sample);
+    expect(slot.of(config)?.sample).toBe(sample);
   });
 });
 

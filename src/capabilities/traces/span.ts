@@ -1,5 +1,5 @@
-import type { TraceContext } from '../lib/http/trace-context.ts';
-import type { Call } from './call.ts';
+import type { TraceContext } from '../../core/lib/http/trace-context.ts';
+import type { Call } from '../../core/model/call.ts';
 
 /** The attributes of a span; an undefined one is left out. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
