@@ -17,14 +17,13 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 29_921, pipeline: 2_898, core: 19_792 };
+const bounds = { serve: 29_696, pipeline: 2_895, core: 19_727 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
   'capabilities/console → serve': 2,
   'serve → capabilities/console': 10,
-  'serve → capabilities/forward-auth': 2,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
