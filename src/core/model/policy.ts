@@ -98,6 +98,7 @@ export interface Explanation {
   readonly kind:
     | 'scope'
     | 'claim'
+    | 'actors'
     | 'argument'
     | 'variable'
     | 'lifetime'
