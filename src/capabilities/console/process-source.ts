@@ -315,14 +315,16 @@ export interface InForce {
   since: number;
   /** Why the newest files are not in force; empty if they are. */
   problems: readonly string[];
+  /** The secrets of the newest files that cannot be read, and have their last values. */
+  kept: readonly string[];
 }
 
 /** The configuration in force, and the state of what it depends on. */
-export function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
+export function statusOf({ config, since, problems, kept }: InForce, state: ProcessState, workers: number): Status {
   return {
     config: config.hash,
     since,
-    problems,
+    problems: [...problems, ...kept],
     routes: routesOf(config),
     workers,
     ...state,
