@@ -1,3 +1,4 @@
+import type { Settlement } from '../../core/model/history.ts';
 import {
   type Failed,
   type Ledger,
@@ -6,7 +7,7 @@ import {
   type Reservation,
   type Settlement,
   type LedgerVerdict,
-} from '../../core/model/ledger.ts';
+} from '../../policy-parts/history/ledger.ts';
 import { createScript, type SharedStore, storeDenial } from '../../core/model/store.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
 
