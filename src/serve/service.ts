@@ -6,7 +6,7 @@
 
 import { uuid } from '../core/lib/uuid.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from './config/watch.ts';
 import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import {
   listen,

@@ -51,7 +51,7 @@ const outside: Readonly<Record<string, RegExp>> = {
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  '@eslint-community/regexpp': ['core/policy/patterns'],
+  '@eslint-community/regexpp': ['policy-files', 'analysis/prove'],
   '@modelcontextprotocol/client': ['mcp/client'],
   '@opentelemetry/api': ['capabilities/traces'],
   '@opentelemetry/exporter-trace-otlp-proto': ['capabilities/traces'],
@@ -66,7 +66,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   undici: ['core/gateway/forward'],
   jose: ['tokens', 'capabilities/exchange', 'capabilities/possession', 'capabilities/revocation', 'front-door'],
   'lru-cache': ['core/lib'],
-  refa: ['core/policy/patterns'],
+  refa: ['policy-files', 'analysis/prove'],
   yaml: ['core/config', 'core/policy', 'policy-files', 'serve/config', 'capabilities/lock'],
   ajv: ['core/config', 'core/policy', 'serve/config'],
   'prom-client': ['core/telemetry'],

@@ -5,7 +5,6 @@ import {
   type LedgerBounds,
   ledgerBounds,
   type Reservation,
-  type Settlement,
   type LedgerVerdict,
 } from '../../policy-parts/history/ledger.ts';
 import { createScript, type SharedStore, storeDenial } from '../../core/model/store.ts';

@@ -9,7 +9,6 @@ import {
   type LedgerCheck,
   type LedgerEntry,
   type Reservation,
-  type Settlement,
   type LedgerVerdict,
 } from './ledger.ts';
 import {
