@@ -17,13 +17,12 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 29_662, pipeline: 2_772, core: 17_385 };
+const bounds = { serve: 29_710, pipeline: 2_807, core: 17_573 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'capabilities/console → serve': 2,
   'serve → capabilities/console': 10,
-  'serve → capabilities/forward-auth': 2,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

@@ -2,7 +2,8 @@ import type { MetricRows } from '../core/telemetry/metrics.ts';
 import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
-import type { Capability } from './capability.ts';
+import type { Capability, OwnListener } from './capability.ts';
+import type { Config } from '../core/model/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
@@ -10,6 +11,7 @@ import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
 import { history } from './history/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
+import { proxiesThatAsk } from './forward-auth/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
@@ -27,6 +29,7 @@ export const capabilities: readonly Capability[] = [
   possession,
   revocation,
   auditChain,
+  proxiesThatAsk,
   traces,
 ];
 
@@ -38,6 +41,12 @@ export const openLines: NonNullable<Capability['openLines']> = async (config, cl
   }
   return undefined;
 };
+
+/** The listeners of capabilities, besides the one of clients. */
+export async function openListeners(config: Config): Promise<readonly OwnListener[]> {
+  const opened = await Promise.all(capabilities.flatMap(({ openListener }) => openListener?.(config) ?? []));
+  return opened.filter((listener) => listener !== undefined);
+}
 
 /** Opens traces; undefined: none are configured. */
 export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {

@@ -3,12 +3,14 @@ import type { Field } from '../core/config/field.ts';
 import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
-import type { Gateway } from '../core/gateway/pipeline.ts';
+import type { ForwardParts } from '../core/gateway/forward/forward.ts';
+import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
+import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
 import type { Call } from '../core/model/call.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from './finding.ts';
 import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
@@ -142,7 +144,7 @@ export interface PolicyFolderReader {
 }
 
 /** The settings that a section of the configuration may refer to. */
-interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
+export interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
   readonly servers: Config['authorizationServers'];
   /** The default rate of routes. */
   readonly rate: Rate | undefined;
@@ -155,6 +157,42 @@ export interface RestartPlace {
   readonly slot: Slot<object>;
   /** The member of the settings; undefined: all of them. */
   readonly member?: string;
+  /** Of a listener, which a reload neither opens nor closes: the other members while the files lack the section. */
+  readonly others?: object;
+}
+
+/** What the stages of a listener of a capability are made of, on one route. */
+export interface ListenerRouteParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'states'> {
+  /** Reads a call that can present neither a session nor a handle. */
+  readonly readAction: Stages['readAction'];
+  readonly crossOrigin: CrossOrigin;
+  /** The value of `DPoP-Nonce`, where the route requires one. */
+  readonly nonce: (() => string) | undefined;
+}
+
+/** What the gateway behind a listener of a capability is made of. */
+export interface ListenerParts {
+  readonly config: Config;
+  readonly crossOrigin: CrossOrigin;
+  /** Finds the stages that the listener made. */
+  readonly route: Gateway['route'];
+}
+
+/** A listener besides the one of clients. Its calls are decided by the same stages. */
+export interface OwnListener {
+  /** The member of the log that says where it listens. */
+  readonly name: string;
+  /** Who asks there, in words: `proxies ask`. */
+  readonly title: string;
+  readonly address: Address;
+  /** Addresses and networks of its peers whose word on the trace of a call counts. */
+  trusted(config: Config): readonly string[];
+  /** The stages for calls of a route. @param stages Those of clients. */
+  stagesOf(stages: Stages & { readonly route: Route }, parts: ListenerRouteParts): Stages;
+  /** The stages for calls of an endpoint of the gateway. */
+  ownStagesOf(stages: Stages): Stages;
+  /** @param gateway The gateway for clients. */
+  gateway(gateway: Gateway, parts: ListenerParts): Gateway;
 }
 
 /** The parts of a process that traces use. */
@@ -332,6 +370,8 @@ export interface Capability {
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
   readonly openLines?: (config: Config, clock: Clock) => Promise<OpenedLines | undefined>;
+  /** Its listener; undefined: none is configured. Awaited before the first request. */
+  readonly openListener?: (config: Config) => Promise<OwnListener | undefined>;
   /** Opens traces; undefined: none are configured. Awaited before the first request. */
   readonly openTracing?: (config: Config, parts: TracingParts) => Promise<Tracing | undefined>;
   /** Checks the lines that {@link openLines} wrote. @param keys Where its keys are. */

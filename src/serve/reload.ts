@@ -96,7 +96,6 @@ export const places: Readonly<Record<string, Place>> = Object.assign(
     listen: { section: 'listen' },
     'admin.listen': { section: 'admin', member: 'listen' },
     tls: { section: 'tls' },
-    'forward_auth.listen': { section: 'forwardAuth', member: 'listen' },
     'front_door.listen': { section: 'frontDoor', member: 'listen' },
     'front_door.keys': { section: 'frontDoor', member: 'keys' },
     'limits.idle': { section: 'limits', member: 'idleMs' },
@@ -126,25 +125,29 @@ function sectionOf(config: Config, place: Place): unknown {
 
 /** `config`, with the settings that need a restart as they were at the start. */
 export function asAtStart(config: Config, fixed: Fixed): Config {
-  // A listener that only the newest files have is not opened; one that they lack stays, and no proxy may ask there.
-  const { listen, forwardAuth = { listen, trusted: [] } } = config;
   const slots = new Map(config.slots);
-  const result = {
-    ...config,
-    slots,
-    forwardAuth: fixed['forward_auth.listen'] === undefined ? undefined : forwardAuth,
-  };
+  const result = { ...config, slots };
   for (const [key, place] of Object.entries(places)) {
-    const { member } = place;
     const value = fixed[key];
-    const before = sectionOf(result, place);
+    if ('slot' in place) {
+      const settings = settingsAtStart(config, place, value);
+      if (isObject(settings)) slots.set(place.slot, settings);
+      else slots.delete(place.slot);
+      continue;
+    }
+    const { section, member } = place;
+    const before: unknown = result[section];
+    if (member === undefined) Object.assign(result, { [section]: value });
     // The section was absent at the start.
-    if (member === 'listen' && value === undefined) continue;
-    if (member !== undefined && !isObject(before)) continue;
-    const section: unknown = member === undefined ? value : { ...(before as object), [member]: value };
-    if (!('slot' in place)) Object.assign(result, { [place.section]: section });
-    else if (!isObject(section)) slots.delete(place.slot);
-    else slots.set(place.slot, section);
+    else if (member === 'listen' && value === undefined) continue;
+    else if (isObject(before)) Object.assign(result, { [section]: { ...before, [member]: value } });
   }
   return result;
+}
+
+function settingsAtStart(config: Config, { slot, member, others }: RestartPlace, value: unknown): unknown {
+  const before = slot.of(config);
+  if (member === undefined) return value;
+  if (others === undefined) return before && { ...before, [member]: value };
+  return value === undefined ? undefined : { ...others, ...before, [member]: value };
 }

@@ -7,7 +7,7 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { KeptRevocations, Tracing } from '../capabilities/capability.ts';
+import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
@@ -34,6 +34,8 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   readonly key?: Buffer | undefined;
   /** Undefined: traces are not configured. */
   readonly tracing?: Tracing | undefined;
+  /** Default: none besides the one of clients. */
+  readonly listeners?: readonly OwnListener[];
   /** The metrics of capabilities. */
   readonly meters: Meters;
   /** Tells the other processes news of a capability; undefined: there are none. */
@@ -84,6 +86,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   const processScope: ProcessScope = {
     ...surroundings,
     revocation: surroundings.revocation,
+    listeners: surroundings.listeners ?? [],
     certificateOf: createCertificateOf(config.tls?.clientCa),
     connections: new ConnectionPools(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
@@ -124,7 +127,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
-      gateway = tracing === undefined ? built : traced(built, tracing, next);
+      gateway = tracing === undefined ? built : traced(built, tracing, next, processScope.listeners);
     } catch (error) {
       prepared.drop();
       closeUnlessIn(before, configScope.clients);
@@ -212,17 +215,21 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   };
 }
 
-/** Lets the calls of a gateway, and the questions of proxies, take part in traces. */
+/** Lets the calls of a gateway take part in traces, whichever listener they arrive at. */
 function traced(
   gateway: ConfiguredGateway,
   tracing: Tracing,
-  { publicUrl, trustedProxies, forwardAuth }: Config,
+  config: Config,
+  listeners: readonly OwnListener[],
 ): ConfiguredGateway {
-  const asking = [...trustedProxies, ...(forwardAuth?.trusted ?? [])];
+  const { publicUrl, trustedProxies } = config;
   return {
     ...gateway,
     ...tracing.gateway(gateway, { publicUrl, trusted: trustedProxies, forwards: true }),
-    forwardAuth: tracing.gateway(gateway.forwardAuth, { publicUrl, trusted: asking, forwards: false }),
+    listeners: gateway.listeners.map((each, index) => {
+      const trusted = [...trustedProxies, ...(listeners[index]?.trusted(config) ?? [])];
+      return tracing.gateway(each, { publicUrl, trusted, forwards: false });
+    }),
   };
 }
 

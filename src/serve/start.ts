@@ -19,7 +19,7 @@ import type { JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
-import { type OpenCertificate, type Service, startService } from './service.ts';
+import { type ListeningAt, type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
 import { openLines, openStore, openTracing, revocations } from '../capabilities/all.ts';
 import { createLogLines, lineOutput, type OnLost, standardOutput } from './standard-output.ts';
@@ -34,8 +34,8 @@ export interface Running {
   readonly url: string;
   /** Undefined with `admin: off`. */
   readonly adminUrl: string | undefined;
-  /** Undefined without `forward_auth`, and with several processes. */
-  readonly forwardAuthUrl?: string | undefined;
+  /** The listeners of capabilities; none with several processes. */
+  readonly listeners: readonly ListeningAt[];
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
   reload(config: Config, snapshot: Snapshot): void | Promise<void>;
@@ -190,11 +190,12 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await close(0);
     throw error;
   }
-  const { url, forwardAuthUrl } = service;
-  log.event('info', 'listening', { url, admin: admin?.url, forward_auth: forwardAuthUrl, config: config.hash });
+  const { url, listeners } = service;
+  const others = Object.fromEntries(listeners.map((each) => [each.name, each.url]));
+  log.event('info', 'listening', { url, admin: admin?.url, ...others, config: config.hash });
   return {
     url,
-    forwardAuthUrl,
+    listeners,
     adminUrl: admin?.url,
     log,
     reopenLog,

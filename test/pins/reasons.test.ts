@@ -47,6 +47,7 @@ rate.exceeded                     429  -                   -       Too many requ
 scope.insufficient                403  insufficient_scope  -       Insufficient scope
 authentication.insufficient       401  insufficient_user_authentication  -       A different or more recent authentication is required
 claim.denied                      403  -                   -       Access denied
+actor.denied                      403  -                   -       Access denied
 argument.denied                   403  -                   -       Access denied
 variable.denied                   403  -                   -       Access denied
 lifetime.exceeded                 403  -                   -       Access denied
@@ -117,7 +118,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
       .toSorted(),
   ).toEqual(
     words(`
-    claim.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
+    claim.denied actor.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
     prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
     history.forbidden quota.exceeded approval.required approval.denied approval.size decision_point.denied`).toSorted(),
   );

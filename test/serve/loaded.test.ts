@@ -62,6 +62,7 @@ const features = {
   approvals:
     /^src\/capabilities\/approvals\/(?:api|approvals|bound-call|notifier|stored-approvals|memory-approvals)\.ts/,
   'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
+  'forward auth': /^src\/capabilities\/forward-auth\/(?:forward-auth|original-request|permit-headers)\.ts/,
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
   possession: /^src\/capabilities\/possession\/(?:proof-check|dpop-proof)\.ts/,
   revocation:
@@ -131,6 +132,7 @@ ${more}
     async () => {
       const collector = await forThisTest(startCollector());
       const on = `telemetry: { otlp: "${collector.url}" }
+forward_auth: { listen: 127.0.0.1:0 }
 approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }
 revocation: { keep: 1d }

@@ -170,9 +170,6 @@ function unknownKey(key: string, properties: object, path: Path): string {
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   // Deeper down, a common word such as `key` would be looked for far away.
   const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
-  if (key === 'by' && accepted.includes('burst')) {
-    return `unknown key; a rate counts each caller: for a limit by client, write quota with by: client in the policy`;
-  }
   const hint = near === undefined ? place && ` (it is a key of ${place} in gateway.yaml)` : ` (did you mean ${near}?)`;
   return `unknown key${hint ?? ''}; accepted: ${accepted.join(', ')}`;
 }

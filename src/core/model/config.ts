@@ -55,8 +55,6 @@ export interface Config {
   /** Undefined: there is no admin listener. */
   readonly admin: AdminSettings | undefined;
   readonly console: ConsoleSettings;
-  /** Undefined: proxies cannot ask the gateway. */
-  readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
   /** Addresses and networks (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
@@ -121,13 +119,6 @@ export interface Tls {
    * certificates. Undefined: the gateway does not request client certificates.
    */
   readonly clientCa: string | undefined;
-}
-
-/** The listener where proxies ask whether they may forward a request. */
-export interface ForwardAuth {
-  readonly listen: Address;
-  /** Addresses and networks (CIDR) of the proxies that may ask: they choose the request that the gateway decides on. */
-  readonly trusted: readonly string[];
 }
 
 interface Limits {

@@ -96,6 +96,7 @@ export interface Explanation {
   readonly kind:
     | 'scope'
     | 'claim'
+    | 'actors'
     | 'argument'
     | 'variable'
     | 'lifetime'

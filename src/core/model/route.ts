@@ -88,6 +88,12 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** A rate limit of callers. */
+export interface CallerRate extends Rate {
+  /** Whose calls are counted together; a token that names no actor or no client is counted by what it names. */
+  readonly by: 'subject' | 'client' | 'actor';
+}
+
 /** A path whose callers the gateway authenticates and decides on: that of a route, or one that it answers itself. */
 export interface Endpoint {
   readonly name: string;
@@ -115,7 +121,7 @@ export interface Endpoint {
   /** Which scopes a 401 names: {@link firstScopes}. */
   readonly firstChallenge: 'policy' | 'supported' | 'none';
   /** Requests of one subject; undefined: unlimited. */
-  readonly rate: Rate | undefined;
+  readonly rate: CallerRate | undefined;
   /** What happens to a path below its own; always `pass` on an http route. */
   readonly below: 'refuse' | 'pass';
   /** What happens to a query; always `pass` on an http route. */

@@ -17,7 +17,7 @@ import {
   recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
-import { readAddresses, readAdmin, readLimits, readRate, readTls } from './sections.ts';
+import { readAddresses, readAdmin, readCallerRate, readLimits, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
@@ -228,7 +228,7 @@ function readRoot(
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
-  const rate = readRate(limits.get('rate'));
+  const rate = readCallerRate(limits.get('rate'));
   const readers = capabilities.flatMap(({ read: readIn }) => readIn?.(root, { publicUrl, servers }) ?? []);
   const routes = readRoutes(root.get('routes'), {
     publicUrl,

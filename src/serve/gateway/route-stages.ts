@@ -34,10 +34,9 @@ import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
-import { createForwardAuthStages } from '../../capabilities/forward-auth/forward-auth.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
-import type { Opened, OwnEndpoint } from '../../capabilities/capability.ts';
+import type { Opened, OwnEndpoint, OwnListener } from '../../capabilities/capability.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Failures, RateLimiters } from '../../core/model/shared.ts';
@@ -46,8 +45,8 @@ import type { Log } from '../../core/telemetry/log.ts';
 
 /** An endpoint of one configuration, and its stages. */
 interface ServedEndpoint extends Stages {
-  /** The stages for the questions of proxies. */
-  readonly forwardAuthStages: Stages;
+  /** The stages at each of `ProcessScope.listeners`. */
+  readonly listeners: readonly Stages[];
   /** Undefined on a public route. */
   readonly authentication: Authentication | undefined;
   /** As `ConfiguredGateway.reconsider`. */
@@ -77,7 +76,7 @@ export function createWiring(
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
   const { clients, limiters, capabilities } = configScope;
-  const { events, clock, connections, streams, newest } = processScope;
+  const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
   const guard =
@@ -131,7 +130,7 @@ export function createWiring(
     return {
       ...own,
       authentication,
-      forwardAuthStages: { ...own, allow: refuseAll('no proxy asks about an endpoint of the gateway') },
+      listeners: listeners.map((listener) => listener.ownStagesOf(own)),
       reconsider: refuseAll('its path leads elsewhere now'),
     };
   }
@@ -199,12 +198,14 @@ export function createWiring(
     return {
       ...stages,
       authentication,
-      forwardAuthStages: createForwardAuthStages(stages, {
-        ...forwarding,
-        readAction: mcp?.readQuestion ?? createRequestReader(route),
-        crossOrigin,
-        nonce,
-      }),
+      listeners: listeners.map((listener) =>
+        listener.stagesOf(stages, {
+          ...forwarding,
+          readAction: mcp?.readQuestion ?? createRequestReader(route),
+          crossOrigin,
+          nonce,
+        }),
+      ),
       reconsider(stream) {
         const { route: before, call, held, isUpgrade } = stream;
         const { principal, action } = stream.grant;
@@ -263,6 +264,8 @@ export interface ProcessScope {
   /** Undefined: the process started without `revocation`. */
   readonly revocation: KeptRevocations | undefined;
   readonly streams: OpenStreams;
+  /** Those besides the listener of clients. */
+  readonly listeners: readonly OwnListener[];
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.
@@ -293,6 +296,6 @@ export interface ConfiguredGateway extends Gateway {
    * @throws {Denial} where the token is no longer valid.
    */
   revalidate(token: PresentedToken, call: Call): Promise<unknown>;
-  /** Decides for proxies, which forward the request themselves. */
-  readonly forwardAuth: Gateway;
+  /** The gateway behind each of {@link ProcessScope.listeners}. */
+  readonly listeners: readonly Gateway[];
 }

@@ -158,6 +158,7 @@ export async function startWorkers(
   return {
     url: url ?? '',
     adminUrl: admin?.url,
+    listeners: [],
     log,
     reopenLog: () => tellAll({ kind: 'reopen-log' }),
     kept: undefined,
