@@ -52,7 +52,7 @@ export function openLocks({ clock, log, meters, share }: ProcessParts): InProces
 }
 
 /** Loads the client only for a lock: most gateways never are a client of an MCP server. */
-async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
+async function lookAt(url: string, signal: AbortSignal, headers: Headers): Promise<readonly Definition[]> {
   const { listDefinitions } = await import('../../mcp/client/ask-server.ts');
-  return listDefinitions(url, { signal });
+  return listDefinitions(url, { signal, headers });
 }

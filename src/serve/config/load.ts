@@ -229,7 +229,10 @@ function readRoot(
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readCallerRate(limits.get('rate'));
-  const readers = capabilities.flatMap(({ read: readIn }) => readIn?.(root, { publicUrl, servers }) ?? []);
+  const readers = capabilities.flatMap(({ read: readSection, readsPublic = false }) => {
+    const readIn = readSection?.(root, { publicUrl, servers });
+    return readIn === undefined ? [] : [{ readIn, readsPublic }];
+  });
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
@@ -239,8 +242,10 @@ function readRoot(
     rate,
     hasApprovals: root.get('approvals').present,
     slots: (field, route, index) => [
-      ...readers.flatMap((readIn) => entriesOf(readIn(field, route))),
-      ...beside.flatMap(({ ofRoute }) => ofRoute(field, route, index)),
+      ...readers.flatMap(({ readIn, readsPublic }) =>
+        route.public && !readsPublic ? [] : entriesOf(readIn(field, route)),
+      ),
+      ...(route.public ? [] : beside.flatMap(({ ofRoute }) => ofRoute(field, route, index))),
     ],
   });
   const addresses = readAddresses(root);

@@ -68,7 +68,7 @@ test('names the first twenty differences', async () => {
 });
 
 test.each([
-  ['', 'disable its own authorization, or set upstream.token'],
+  ['', 'disable its own authorization, or set upstream.token or upstream.headers'],
   [', identity: { x-auth-subject: sub }', 'ask for a caller: sallyport lock --check --route mcp --token - < token.txt'],
 ])('says of a server that refuses strangers, with the upstream%s: %s', async (ofUpstream, remedy) => {
   const url = await serving((_, response) => void response.writeHead(401).end());
