@@ -12,10 +12,10 @@ import type { AuthorizationServer, AuthorizationServerClient } from '../core/mod
 import type { Call } from '../core/model/call.ts';
 import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Finding } from '../core/model/finding.ts';
+import type { Finding } from './finding.ts';
 import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
-import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
+import type { OperatorApprovals } from './operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';

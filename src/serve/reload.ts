@@ -6,7 +6,7 @@ import { KeptSecrets } from './config/kept-secrets.ts';
 import { load, type Loaded } from './config/load.ts';
 import { type Processes, requireShared } from './config/several-processes.ts';
 import { ConfigError, problemsOf } from '../core/config/problems.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from './config/watch.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Running } from './start.ts';

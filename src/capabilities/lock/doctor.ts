@@ -1,5 +1,5 @@
 import type { Config } from '../../core/model/config.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { type Finding, findingsOn } from '../finding.ts';
 import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from './comparison.ts';

@@ -9,7 +9,7 @@ import { lockOf } from './settings.ts';
 import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { type DescribedDefinition, definitionKey } from '../../core/model/definitions.ts';
+import { type DescribedDefinition, definitionKey } from '../../mcp/definitions.ts';
 import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import type { CommandKit, Values } from '../command.ts';
 import type { lockOptions } from './commands.ts';

@@ -6,7 +6,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinitionKind, LockState } from '../../core/model/definitions.ts';
+import type { DefinitionKind, LockState } from '../../mcp/definitions.ts';
 import { type Lock, lockOf } from './settings.ts';
 import { type Sighting, LockComparison, verbOf } from './comparison.ts';
 import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';

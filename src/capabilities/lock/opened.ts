@@ -1,5 +1,5 @@
 import { processTimers } from '../../core/lib/clock.ts';
-import type { Definition } from '../../core/model/definitions.ts';
+import type { Definition } from '../../mcp/definitions.ts';
 import type { Sighting } from './comparison.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { LockedRoutes } from './locked-routes.ts';

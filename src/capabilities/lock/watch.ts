@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Definition, LockState } from '../../core/model/definitions.ts';
+import type { Definition, LockState } from '../../mcp/definitions.ts';
 import type { Lock } from './settings.ts';
 import { type Sighting, inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';

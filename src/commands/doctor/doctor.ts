@@ -6,13 +6,13 @@ import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-s
 import type { Config } from '../../core/model/config.ts';
 import { lacksFields, questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
-import { clients } from '../../core/model/quirks/clients.ts';
+import { clients } from '../../serve/config/quirks/clients.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
 import { fetchText } from './finding.ts';
-import { type Finding, type Findings, findingsOn, remedyForReason } from '../../core/model/finding.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from '../../capabilities/finding.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';

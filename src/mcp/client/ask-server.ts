@@ -17,7 +17,7 @@ import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
 import { type KnownList, listedKinds, lockedLists } from '../../core/model/mcp.ts';
-import { definitionKey, type DescribedDefinition } from '../../core/model/definitions.ts';
+import { definitionKey, type DescribedDefinition } from '../definitions.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {

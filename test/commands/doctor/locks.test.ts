@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/capabilities/lock/lock-file.ts';
 import { examineLocks } from '../../../src/capabilities/lock/doctor.ts';
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
