@@ -158,8 +158,8 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
 const MAX_READINGS = 5;
 
 /**
- * {@link expand}, with secrets that were all there at one time: Kubernetes replaces a folder of them by a symbolic link,
- * and an old key beside a new one would be refused.
+ * {@link expand}, with secrets that were all there at one time. Kubernetes replaces a folder of them by a symbolic link;
+ * an upstream would refuse an old client identifier with a new secret.
  */
 async function expandAtOnce(...about: Parameters<typeof expand>): Promise<Expanded> {
   let expanded = await expand(...about);
