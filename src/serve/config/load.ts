@@ -158,7 +158,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
 const MAX_READINGS = 5;
 
 /**
- * {@link expand}, with secrets that were all there at one time. Kubernetes replaces a folder of them by a symbolic link;
+ * {@link expand}, with secrets that were all there at one time. Kubernetes swaps a symbolic link to a folder of them;
  * an upstream would refuse an old client identifier with a new secret.
  */
 async function expandAtOnce(...about: Parameters<typeof expand>): Promise<Expanded> {
