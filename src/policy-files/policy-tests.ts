@@ -7,7 +7,7 @@ import type { PolicyReason } from '../core/model/reasons.ts';
 import type { GivenApproval } from '../core/policy/approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
 import { requestFlaw } from '../core/policy/requests.ts';
-import { compileProperty, type Property, type PropertyDocument } from '../core/policy/property.ts';
+import { compileProperty, type Property, type PropertyDocument } from './property.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';

@@ -71,6 +71,7 @@ approval.denied                   403  -                   -       Access denied
 approval.full                     503  -                   -       Temporarily unavailable
 approval.body                     415  -                   -       Unsupported media type
 approval.size                     413  -                   -       Too large to be approved
+credential.missing                403  -                   -       Access denied
 decision_point.denied             403  -                   -       Access denied
 decision_point.unavailable        503  -                   -       Temporarily unavailable
 body.too_large                    413  -                   -32600  Request body too large
@@ -120,7 +121,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
     words(`
     claim.denied actor.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
     prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
-    history.forbidden quota.exceeded approval.required approval.denied approval.size decision_point.denied`).toSorted(),
+    history.forbidden quota.exceeded approval.required approval.denied approval.size credential.missing decision_point.denied`).toSorted(),
   );
 });
 

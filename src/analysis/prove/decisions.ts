@@ -13,7 +13,7 @@ import type { CallPlan, Step } from '../../core/policy/plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 interface PossibleRefusal {
   readonly reason: PolicyReason;

@@ -14,7 +14,7 @@ import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import type { ClaimOperand } from '../../core/policy/claim.ts';
 import { type ClaimsOperand, operandsIn, type Predicate } from '../../core/policy/predicate.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 import { comparedBy, Relations } from './relations.ts';
 import { isUnary, leavesOf as leavesIn } from './candidates.ts';
 import { and, atom, classSet, type Formula, implies, not, or, type Variable, Variables } from './formula.ts';

@@ -1,9 +1,4 @@
-import type {
-  ApprovalDecision,
-  OperatorAnswer,
-  OperatorApprovals,
-  WaitingApprovals,
-} from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision, OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
@@ -325,14 +320,16 @@ export interface InForce {
   since: number;
   /** Why the newest files are not in force; empty if they are. */
   problems: readonly string[];
+  /** The secrets of the newest files that cannot be read, and have their last values. */
+  kept: readonly string[];
 }
 
 /** The configuration in force, and the state of what it depends on. */
-export function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
+export function statusOf({ config, since, problems, kept }: InForce, state: ProcessState, workers: number): Status {
   return {
     config: config.hash,
     since,
-    problems,
+    problems: [...problems, ...kept],
     routes: routesOf(config),
     workers,
     ...state,

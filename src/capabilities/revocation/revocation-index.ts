@@ -309,6 +309,7 @@ function isRevokedBy(
 export function isRevocation(value: unknown): value is Revocation {
   if (!isObject(value)) return false;
   const { issuer, at, arrivedAt, blocks = true, ...named } = value;
+  const { lifted } = named;
   return (
     typeof issuer === 'string' &&
     blocks === true &&
@@ -316,7 +317,7 @@ export function isRevocation(value: unknown): value is Revocation {
     Number.isInteger(arrivedAt) &&
     Object.entries(named).every(([name, text]) => Object.hasOwn(memberOf, name) && typeof text === 'string') &&
     isKind(members.filter((member) => Object.hasOwn(named, member)).join(' ')) &&
-    (named['lifted'] === undefined || isRevocation(revocationOf(String(named['lifted']))))
+    (typeof lifted !== 'string' || isRevocation(revocationOf(lifted)))
   );
 }
 

@@ -32,7 +32,7 @@ export interface Referents {
   readonly rate: CallerRate | undefined;
   /** Whether `approvals` is configured. */
   readonly hasApprovals: boolean;
-  /** What capabilities read of a route that has callers. */
+  /** What capabilities read of a route. */
   readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
@@ -143,11 +143,12 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
-  if (open) return { ...route, slots: undefined };
   const slots = new Map(referents.slots(field, route, index));
+  const ownFields = capabilities.map(({ ownFieldsOf }) => ownFieldsOf?.({ slots })).find((each) => each !== undefined);
+  if (open) return { ...route, upstream: { ...upstream, ownFields }, slots: slots.size === 0 ? undefined : slots };
   const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
   const proofs = capabilities.map(({ proofsOf }) => proofsOf?.({ slots })).find((each) => each !== undefined);
-  return { ...route, upstream: { ...upstream, statements }, proofs, slots };
+  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

@@ -1,7 +1,7 @@
 // oxlint-disable unicorn/no-thenable -- `then` is a key of properties.
 import { expect, test } from 'vitest';
 import type { ConditionDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 import { prove } from '../../../src/analysis/prove/prove.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
 

@@ -6,7 +6,7 @@ import type {
   PolicyDocument,
   PredicateDocument,
 } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 
 /** Random policies and properties over a small grid, so that what one says often concerns the other. */
 export interface RandomProperty {

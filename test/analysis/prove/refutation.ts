@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Decision, Policy } from '../../../src/core/model/policy.ts';
 import { decisionWith } from '../../../src/core/policy/approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import { isExpected } from '../../../src/core/policy/property.ts';
+import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed } from '../../../src/analysis/prove/prove.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
 import type { RandomProperty } from './random-properties.ts';

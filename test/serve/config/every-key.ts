@@ -246,6 +246,10 @@ export const everyKey: unknown = {
           actor: 'client_credentials',
           grant: 'token_exchange',
         },
+        headers: {
+          'X-Api-Key': 'k3y-of-the-upstream',
+          'X-Tenant-Key': { by: 'tenant', values: { acme: 's3cr3t' }, default: 'n0ne' },
+        },
         location: 'keep',
         idle: '3s',
         connection_lifetime: '5m',

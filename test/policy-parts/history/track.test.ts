@@ -7,7 +7,7 @@ import {
   noteGone,
   type Timed,
   createPrefixSums,
-} from '../../../src/capabilities/history/track.ts';
+} from '../../../src/policy-parts/history/track.ts';
 
 test('keeps the order of what is left, and fewer items that have gone', () => {
   const timeline = createTimeline<Timed>();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { CallHistory } from '../../core/model/history.ts';
-import type { Reservation } from '../../core/model/ledger.ts';
+import type { Reservation } from './ledger.ts';
 import type { Principal } from '../../core/model/principal.ts';
 
 interface Counting extends Pick<Reservation, 'id' | 'route' | 'continues'> {

@@ -1,8 +1,8 @@
 import { constantFrom, jsonValue, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spliceStrings, withoutMembers } from '../../../../src/core/lib/json/splice-strings.ts';
-import type { JsonScanError } from '../../../../src/core/lib/json/scanner.ts';
-import { property } from '../../../support/property.ts';
+import { spliceStrings, withoutMembers } from '../../src/mcp/splice-strings.ts';
+import type { JsonScanError } from '../../src/core/lib/json/scanner.ts';
+import { property } from '../support/property.ts';
 
 const json = jsonValue({ maxDepth: 2 });
 const space = constantFrom('', ' ', '\t');

@@ -1,8 +1,8 @@
 /** The table of clients, and the redirect URIs that each of them was seen to use. */
 import { expect, test } from 'vitest';
 import { anyPattern } from '../../../../src/front-door/url-pattern.ts';
-import { type ClientQuirks, clients, knownRedirects } from '../../../../src/core/model/quirks/clients.ts';
-import { type ProviderQuirks, providers, sourceUrl } from '../../../../src/core/model/quirks/providers.ts';
+import { type ClientQuirks, clients, knownRedirects } from '../../../../src/serve/config/quirks/clients.ts';
+import { type ProviderQuirks, providers, sourceUrl } from '../../../../src/serve/config/quirks/providers.ts';
 import { words } from '../../../support/words.ts';
 
 test.each(Object.entries<ClientQuirks | ProviderQuirks>({ ...clients, ...providers }))(

@@ -5,9 +5,9 @@ import {
   listedAutomaton,
   type TextAutomaton,
   Undecidable,
-} from '../../../../src/core/policy/patterns/text-automaton.ts';
-import { patternAutomaton } from '../../../../src/core/policy/patterns/pattern-automaton.ts';
-import { wordsIn } from '../../../support/words-in.ts';
+} from '../../../src/analysis/prove/text-automaton.ts';
+import { patternAutomaton } from '../../../src/analysis/prove/pattern-automaton.ts';
+import { wordsIn } from '../../support/words-in.ts';
 
 function classOf({ step, classOf }: TextAutomaton, text: string): string {
   return classOf(Array.from(text).reduce((state, character) => step(state, character.codePointAt(0) ?? 0), 0));

@@ -1,5 +1,5 @@
 import { createECDH, createPrivateKey, hkdfSync, type KeyObject, sign } from 'node:crypto';
-import { keyThumbprint } from './digest.ts';
+import { keyThumbprint } from '../core/lib/digest.ts';
 
 /** The public part of a P-256 signing key, RFC 7517 §4 and RFC 7518 §6.2.1. */
 interface PublicKey {

@@ -3,7 +3,7 @@ import { link, mkdir, mkdtemp, readFile, rename, symlink, utimes } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { watchFiles, type Watching } from '../../../src/core/config/watch.ts';
+import { watchFiles, type Watching } from '../../../src/serve/config/watch.ts';
 
 let folder: string;
 const watching: Watching[] = [];

@@ -1,4 +1,4 @@
-import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from './scanner.ts';
+import { endOfScalar, endOfString, JsonScanError, skipWhitespace } from '../core/lib/json/scanner.ts';
 
 /** A string in a JSON text, and the string that replaces it. */
 export interface Change {

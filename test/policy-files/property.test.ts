@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Decision } from '../../../src/core/model/policy.ts';
-import type { PolicyDenial } from '../../../src/core/model/denial.ts';
-import { compiledRules, compilePolicy } from '../../../src/core/policy/compile.ts';
-import type { PolicyFault } from '../../../src/core/policy/document.ts';
+import type { Decision } from '../../src/core/model/policy.ts';
+import type { PolicyDenial } from '../../src/core/model/denial.ts';
+import { compiledRules, compilePolicy } from '../../src/core/policy/compile.ts';
+import type { PolicyFault } from '../../src/core/policy/document.ts';
 import {
   compileProperty,
   expectedReasons,
@@ -10,8 +10,8 @@ import {
   type McpPattern,
   type Property,
   type PropertyDocument,
-} from '../../../src/core/policy/property.ts';
-import { caller } from './caller.ts';
+} from '../../src/policy-files/property.ts';
+import { caller } from '../core/policy/caller.ts';
 
 function compiled(document: Partial<PropertyDocument>, faults: PolicyFault[] = []): Property {
   const whole = Object.assign({ name: 'it', for_all: {}, when: {} }, document) as PropertyDocument;

@@ -1,13 +1,13 @@
-import { type ListedKind, type TargetKind, targetKinds } from '../model/mcp.ts';
-import { type Decision, denialIn } from '../model/policy.ts';
-import type { PolicyReason } from '../model/reasons.ts';
-import type { GivenApproval } from './approval.ts';
-import type { AllCondition } from './conditions/groups.ts';
-import { compileCondition } from './conditions/compile-condition.ts';
-import { leavesOf } from './conditions/condition.ts';
-import type { ConditionDocument, DocumentPath, PolicyFault, ValueDocument } from './document.ts';
-import { type ArgumentCondition, compileArguments } from './argument.ts';
-import { type Predicate, compilePredicates, operandsIn } from './predicate.ts';
+import { type ListedKind, type TargetKind, targetKinds } from '../core/model/mcp.ts';
+import { type Decision, denialIn } from '../core/model/policy.ts';
+import type { PolicyReason } from '../core/model/reasons.ts';
+import type { GivenApproval } from '../core/policy/approval.ts';
+import type { AllCondition } from '../core/policy/conditions/groups.ts';
+import { compileCondition } from '../core/policy/conditions/compile-condition.ts';
+import { leavesOf } from '../core/policy/conditions/condition.ts';
+import type { ConditionDocument, DocumentPath, PolicyFault, ValueDocument } from '../core/policy/document.ts';
+import { type ArgumentCondition, compileArguments } from '../core/policy/argument.ts';
+import { type Predicate, compilePredicates, operandsIn } from '../core/policy/predicate.ts';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
 type CallDocument = {

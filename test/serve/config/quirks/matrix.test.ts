@@ -1,13 +1,13 @@
 /**
- * Known clients × known providers, from the tables of `src/core/model/quirks`: each cell is signed in, listed, called, stepped up,
+ * Known clients × known providers, from the tables of `src/serve/config/quirks`: each cell is signed in, listed, called, stepped up,
  * refreshed and stepped up again, or stops at the step and for the cause that the table says. Clients whose rows differ only
  * in what no provider sees send the same requests, so that one of them walks for all.
  *
  * @module
  */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type ClientQuirks, clients, obstaclesOf } from '../../../../src/core/model/quirks/clients.ts';
-import { type ProviderQuirks, providers } from '../../../../src/core/model/quirks/providers.ts';
+import { type ClientQuirks, clients, obstaclesOf } from '../../../../src/serve/config/quirks/clients.ts';
+import { type ProviderQuirks, providers } from '../../../../src/serve/config/quirks/providers.ts';
 import { startTestGateway, type TestGateway } from '../../../support/gateway.ts';
 import { freePort } from '../../../support/ports.ts';
 import { ownClient, type ProviderName, startQuirkyServer } from '../../../support/quirky-server.ts';

@@ -4,8 +4,8 @@
  * @module
  */
 
-import { Slot } from './gate.ts';
-import type { LockedKind } from './mcp.ts';
+import { Slot } from '../core/model/gate.ts';
+import type { LockedKind } from '../core/model/mcp.ts';
 
 /** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */
 export type DefinitionKind = LockedKind | 'instructions';

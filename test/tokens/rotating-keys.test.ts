@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { calculateJwkThumbprint } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createRotatingKeys, ROTATION_MS, signEs256 } from '../../../src/core/lib/rotating-keys.ts';
+import { createRotatingKeys, ROTATION_MS, signEs256 } from '../../src/tokens/rotating-keys.ts';
 
 const secret = 'k3y-of-at-least-thirty-two-characters';
 const day = 20_000 * ROTATION_MS;

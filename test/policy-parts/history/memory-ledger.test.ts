@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Timers } from '../../../src/core/lib/clock.ts';
-import { createMemoryLedger, createProcessLedger } from '../../../src/capabilities/history/memory-ledger.ts';
-import type { Ledger, LedgerVerdict, Reservation, Settlement } from '../../../src/core/model/ledger.ts';
-import { call } from './call.ts';
-import { play } from '../shared-store/play.ts';
-import { steps } from '../shared-store/random-calls.ts';
-import { createReferenceLedger } from '../shared-store/reference-ledger.ts';
+import { createMemoryLedger, createProcessLedger } from '../../../src/policy-parts/history/memory-ledger.ts';
+import type { Settlement } from '../../../src/core/model/history.ts';
+import type { Ledger, LedgerVerdict, Reservation } from '../../../src/policy-parts/history/ledger.ts';
+import { call } from '../../capabilities/history/call.ts';
+import { play } from '../../capabilities/shared-store/play.ts';
+import { steps } from '../../capabilities/shared-store/random-calls.ts';
+import { createReferenceLedger } from '../../capabilities/shared-store/reference-ledger.ts';
 
 const HOUR = 3_600_000;
 

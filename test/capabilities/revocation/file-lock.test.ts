@@ -5,7 +5,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { LockedError, lockFile } from '../../../src/core/lib/file-lock.ts';
+import { LockedError, lockFile } from '../../../src/capabilities/revocation/file-lock.ts';
 
 let path: string;
 beforeEach(async () => {
@@ -14,7 +14,7 @@ beforeEach(async () => {
 
 /** Another process that takes the lock. */
 async function holder() {
-  const source = `import { lockFile } from ${JSON.stringify(new URL('../../../src/core/lib/file-lock.ts', import.meta.url).href)};
+  const source = `import { lockFile } from ${JSON.stringify(new URL('../../../src/capabilities/revocation/file-lock.ts', import.meta.url).href)};
 await lockFile(${JSON.stringify(path)}); console.log('locked'); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
     stdio: ['ignore', 'pipe', 'inherit'],

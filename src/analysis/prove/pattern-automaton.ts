@@ -1,6 +1,6 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { type CharSet, JS } from 'refa';
-import { memoized } from '../../lib/remembered.ts';
+import { memoized } from '../../core/lib/remembered.ts';
 import { numbered, type TextAutomaton, type TextMachine, Undecidable } from './text-automaton.ts';
 
 /** A place of a pattern. All ways from it can be taken; `accepts` takes a character. */

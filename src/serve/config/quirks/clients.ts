@@ -1,4 +1,4 @@
-import { loopbackHosts } from '../../lib/ip-address.ts';
+import { loopbackHosts } from '../../../core/lib/ip-address.ts';
 import type { Facts, ServerTraits } from './providers.ts';
 
 /** The behaviour of an MCP client, where the standards leave room or the client deviates from them. */

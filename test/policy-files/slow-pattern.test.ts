@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxTestsPerCharacter, slowPart } from '../../../../src/core/policy/patterns/slow-pattern.ts';
-import { testsOf } from './backtracking.ts';
-import { property } from '../../../support/property.ts';
-import { runs } from '../../../support/runs.ts';
-import { wordsIn } from '../../../support/words-in.ts';
+import { maxTestsPerCharacter, slowPart } from '../../src/policy-files/slow-pattern.ts';
+import { testsOf } from '../core/policy/patterns/backtracking.ts';
+import { property } from '../support/property.ts';
+import { runs } from '../support/runs.ts';
+import { wordsIn } from '../support/words-in.ts';
 
 describe('refuses a pattern that takes more than linear time on some text', () => {
   test.each([

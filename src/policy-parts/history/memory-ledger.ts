@@ -1,3 +1,4 @@
+import type { Settlement } from '../../core/model/history.ts';
 import { type Clock, processTimers, type Timers } from '../../core/lib/clock.ts';
 import { OwnerCounts } from '../../core/lib/fair-share.ts';
 import {
@@ -8,9 +9,8 @@ import {
   type LedgerCheck,
   type LedgerEntry,
   type Reservation,
-  type Settlement,
   type LedgerVerdict,
-} from '../../core/model/ledger.ts';
+} from './ledger.ts';
 import {
   appendTo,
   createTimeline,

@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { Settlement } from '../../core/model/history.ts';
+
 /** The most entries that a ledger keeps: about 200 MB in memory when full, about 300 MB for each route in Redis. */
 export interface LedgerBounds {
   readonly ofAll: number;
@@ -32,12 +34,6 @@ export interface Ledger {
    */
   settle(id: string, outcome: Settlement, route: string): void | Promise<void>;
 }
-
-/**
- * How a call ended. `answered`: without an error. `returned`: it never reached the upstream, or was answered with an
- * error, so that it no longer counts. `waiting`: it was answered `input_required`, and its next round may come.
- */
-export type Settlement = 'answered' | 'returned' | 'waiting';
 
 /** A call that is about to go on. */
 export interface Reservation {
