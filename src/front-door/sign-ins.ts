@@ -112,7 +112,7 @@ export function factsOf(amr: unknown): SignInFacts | undefined {
 /** Stands for the client of what no client has, and is the id of none. */
 const noClient = ' ';
 
-/** Whether a record of the front door, a session or what came of it, is of a person or of a client whose rights ended. */
+/** Whether a record of the front door, a session or what came of it, is of a party whose rights ended. */
 export function isRevoked(check: FrontDoorRevocations, issuer: string, record: unknown): boolean {
   const extra = ownMember(record, 'extra');
   // A token without a person names its subject among its claims.

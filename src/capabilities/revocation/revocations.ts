@@ -307,7 +307,7 @@ function settingsOf({ revocation }: Config): RevocationSettings {
   return revocation;
 }
 
-/** An actor may be of an issuer whose tokens no route accepts, and an error in its name must not be taken for another. */
+/** The tokens that a command names. An actor may be of an issuer whose tokens no route accepts. */
 function commandTokens(
   { subject, issuer = '', email, client, actor }: RevokeCommand,
   targets: readonly RevocationTarget[],
