@@ -12,7 +12,6 @@ import type { CallPlan, Step } from '../../core/policy/plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
 
 interface PossibleRefusal {
   readonly reason: PolicyReason;
@@ -126,7 +125,7 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
     case 'argument':
       return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
     case 'variable':
-      throw new Undecidable(`the variable ${step.variable.name}`);
+      return [unless(space.metByVariable(step.variable), 'variable.denied', step.variable.rule)];
     case 'counting': {
       const { owner, countable } = countingOf(step.rule);
       const { rule } = step.rule;

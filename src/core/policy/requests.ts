@@ -7,7 +7,7 @@
 import { droppable, segmentReadings, visiblePath } from '../lib/http/lenient-path.ts';
 import { pathFlaw } from '../lib/http/path-flaw.ts';
 import type { PolicyFault } from './document.ts';
-import { variablesIn, withoutVariables } from './pattern.ts';
+import { literalSource, variablesIn, withoutVariables } from './pattern.ts';
 
 /** A name of `requests`, compiled: `GET /orders/*`. */
 interface RequestPattern {
@@ -63,9 +63,20 @@ function keyFlaw(key: string): string | undefined {
   return twice === undefined ? requestFlaw(pattern, 'patterns') : `has the variable {${twice}} twice`;
 }
 
+/** The method and the segments of a key or of a request. */
+export function methodAndSegments(name: string): readonly [method: string, segments: readonly string[]] {
+  const [method, path] = partsOf(name);
+  return [method, segmentsOf(path)];
+}
+
+/** The index of the segment that a variable of a key stands for. */
+export function segmentOf(key: string, name: string): number {
+  return segmentsOf(partsOf(key)[1]).indexOf(`{${name}}`);
+}
+
 /** Compiles a key of `requests`: finds the segment that a variable of it stands for. */
 export function requestVariable(key: string, name: string): (request: string) => readonly string[] {
-  const index = segmentsOf(partsOf(key)[1]).indexOf(`{${name}}`);
+  const index = segmentOf(key, name);
   return (request) => {
     let start = request.indexOf('/') + 1;
     for (let left = index; left > 0 && start > 0; left -= 1) start = request.indexOf('/', start) + 1;
@@ -86,6 +97,17 @@ export function requestPattern(name: string): RequestPattern {
     literals: path.includes('*') ? bare.replaceAll('*', '').length : Number.POSITIVE_INFINITY,
   };
 }
+
+/** The requests that a key covers, as a regular expression. */
+export function requestSource(name: string): string {
+  const { method, segments, hasRest } = requestPattern(name);
+  const named = method === 'GET' ? '(?:GET|HEAD)' : literalSource(method);
+  const path = segments.map((each) => (each === undefined ? '/[^/]+' : `/${literalSource(each)}`)).join('');
+  return `^${method === '*' ? anyMethod : named} ${path}${hasRest ? String.raw`(?:/[\s\S]*)?` : ''}$`;
+}
+
+/** A method, as a regular expression. */
+export const anyMethod = '[A-Z]+(?:-[A-Z]+)*';
 
 function withoutRest(path: string): string {
   return path.endsWith('/**') ? path.slice(0, -3) : path;
