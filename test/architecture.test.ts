@@ -17,17 +17,12 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 32_940, pipeline: 2_870, core: 20_360 };
+const bounds = { serve: 29_989, pipeline: 2_837, core: 17_638 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
-  'analysis → capabilities/history': 3,
   'capabilities/console → serve': 2,
-  'capabilities/traces → serve': 1,
-  'core/gateway → mcp': 15,
   'serve → capabilities/console': 10,
-  'serve → capabilities/forward-auth': 2,
-  'serve → capabilities/traces': 3,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

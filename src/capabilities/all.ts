@@ -2,7 +2,8 @@ import type { MetricRows } from '../core/telemetry/metrics.ts';
 import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
-import type { Capability } from './capability.ts';
+import type { Capability, OwnListener } from './capability.ts';
+import type { Config } from '../core/model/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
@@ -10,13 +11,17 @@ import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
 import { history } from './history/manifest.ts';
 import { sharedStore } from './shared-store/manifest.ts';
+import { proxiesThatAsk } from './forward-auth/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
+import { ownHeaders } from './upstream-headers/manifest.ts';
+import { traces } from './traces/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
   sharedStore,
+  ownHeaders,
   lock,
   approvals,
   history,
@@ -26,12 +31,29 @@ export const capabilities: readonly Capability[] = [
   possession,
   revocation,
   auditChain,
+  proxiesThatAsk,
+  traces,
 ];
 
 /** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
 export const openLines: NonNullable<Capability['openLines']> = async (config, clock) => {
   for (const { openLines: opens } of capabilities) {
     const opened = await opens?.(config, clock);
+    if (opened !== undefined) return opened;
+  }
+  return undefined;
+};
+
+/** The listeners of capabilities, besides the one of clients. */
+export async function openListeners(config: Config): Promise<readonly OwnListener[]> {
+  const opened = await Promise.all(capabilities.flatMap(({ openListener }) => openListener?.(config) ?? []));
+  return opened.filter((listener) => listener !== undefined);
+}
+
+/** Opens traces; undefined: none are configured. */
+export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {
+  for (const { openTracing: opens } of capabilities) {
+    const opened = await opens?.(config, parts);
     if (opened !== undefined) return opened;
   }
   return undefined;

@@ -3,20 +3,23 @@ import type { Field } from '../core/config/field.ts';
 import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
+import type { ForwardParts } from '../core/gateway/forward/forward.ts';
+import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
+import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
 import type { Call } from '../core/model/call.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Finding } from '../core/model/finding.ts';
-import type { Gate, OnRoute } from '../core/model/gate.ts';
+import type { Finding } from './finding.ts';
+import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
-import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
+import type { OperatorApprovals } from './operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Proofs, Route, Statement } from '../core/model/route.ts';
+import type { Endpoint, OwnFields, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
@@ -28,7 +31,7 @@ import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
 import type { CommandKit, Commands } from './command.ts';
 
-/** An entry of `Route.slots`; see `Slot`. */
+/** An entry of `Route.slots` or `Config.slots`; see `Slot`. */
 export type SlotEntry =
   NonNullable<Route['slots']> extends ReadonlyMap<infer Key, infer Value> ? readonly [Key, Value] : never;
 
@@ -138,6 +141,81 @@ export interface PolicyFolderReader {
   /** The valid policies that have a key, and its value in each. */
   readonly having: (key: string) => ReadonlyMap<string, unknown>;
   readonly problemAt: (policy: string, violation: Violation) => Problem;
+}
+
+/** The settings that a section of the configuration may refer to. */
+export interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
+  readonly servers: Config['authorizationServers'];
+  /** The default rate of routes. */
+  readonly rate: Rate | undefined;
+  /** The folder of `gateway.yaml`. */
+  readonly base: string;
+}
+
+/** A setting that a running gateway keeps as it was at its start. */
+export interface RestartPlace {
+  readonly slot: Slot<object>;
+  /** The member of the settings; undefined: all of them. */
+  readonly member?: string;
+  /** Of a listener, which a reload neither opens nor closes: the other members while the files lack the section. */
+  readonly others?: object;
+}
+
+/** What the stages of a listener of a capability are made of, on one route. */
+export interface ListenerRouteParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'states'> {
+  /** Reads a call that can present neither a session nor a handle. */
+  readonly readAction: Stages['readAction'];
+  readonly crossOrigin: CrossOrigin;
+  /** The value of `DPoP-Nonce`, where the route requires one. */
+  readonly nonce: (() => string) | undefined;
+}
+
+/** What the gateway behind a listener of a capability is made of. */
+export interface ListenerParts {
+  readonly config: Config;
+  readonly crossOrigin: CrossOrigin;
+  /** Finds the stages that the listener made. */
+  readonly route: Gateway['route'];
+}
+
+/** A listener besides the one of clients. Its calls are decided by the same stages. */
+export interface OwnListener {
+  /** The member of the log that says where it listens. */
+  readonly name: string;
+  /** Who asks there, in words: `proxies ask`. */
+  readonly title: string;
+  readonly address: Address;
+  /** Addresses and networks of its peers whose word on the trace of a call counts. */
+  trusted(config: Config): readonly string[];
+  /** The stages for calls of a route. @param stages Those of clients. */
+  stagesOf(stages: Stages & { readonly route: Route }, parts: ListenerRouteParts): Stages;
+  /** The stages for calls of an endpoint of the gateway. */
+  ownStagesOf(stages: Stages): Stages;
+  /** @param gateway The gateway for clients. */
+  gateway(gateway: Gateway, parts: ListenerParts): Gateway;
+}
+
+/** The parts of a process that traces use. */
+export interface TracingParts {
+  readonly log: Pick<Log, 'event'>;
+  readonly meters: Meters;
+}
+
+/** What traces say of the calls of a gateway. */
+export interface TracedGateway {
+  readonly publicUrl: string;
+  /** Addresses and networks of the peers whose sampled flag is honoured. */
+  readonly trusted: readonly string[];
+  /** Whether the last step sends a request to an upstream. */
+  readonly forwards: boolean;
+}
+
+/** Makes spans around the steps of a gateway, and around its requests to authorization servers. */
+export interface Tracing {
+  gateway(gateway: Gateway, about: TracedGateway): Gateway;
+  client(client: AuthorizationServerClient): AuthorizationServerClient;
+  /** Sends the spans that have ended, within a time limit. */
+  close(): Promise<void>;
 }
 
 /** What a capability read beside policies. */
@@ -258,11 +336,17 @@ export interface Capability {
   readonly name: string;
   /** Its reasons for a refusal, by their names. */
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
-  /** Reads its section. @returns what reads its keys of a route that has callers. */
+  /** Whether `read` reads the keys of public routes too. */
+  readonly readsPublic?: true;
+  /** Reads its section. @returns what reads its keys of a route; of a public one only with {@link readsPublic}. */
   readonly read?: (
     root: Field<GatewayKeys>,
     defined: Defined,
   ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
+  /** Reads its section, after the routes. Problems are reported to the fields, and the result is then not used. */
+  readonly readSection?: (root: Field<GatewayKeys>, referents: ConfigReferents) => SlotEntry | undefined;
+  /** Its settings that need a restart, by their keys: `x-restart` in the schema. */
+  readonly restarts?: Readonly<Record<string, RestartPlace>>;
   /** Its files beside policies, which are no policies: their names end with `suffix`. */
   readonly policyFiles?: {
     readonly suffix: string;
@@ -270,6 +354,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** The header fields of the gateway itself for the upstream of a route. */
+  readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */
@@ -288,6 +374,10 @@ export interface Capability {
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
   readonly openLines?: (config: Config, clock: Clock) => Promise<OpenedLines | undefined>;
+  /** Its listener; undefined: none is configured. Awaited before the first request. */
+  readonly openListener?: (config: Config) => Promise<OwnListener | undefined>;
+  /** Opens traces; undefined: none are configured. Awaited before the first request. */
+  readonly openTracing?: (config: Config, parts: TracingParts) => Promise<Tracing | undefined>;
   /** Checks the lines that {@link openLines} wrote. @param keys Where its keys are. */
   readonly verifyLog?: (files: readonly string[], keys: string | undefined) => Promise<0 | 1 | 2>;
   readonly metrics?: MetricRows;

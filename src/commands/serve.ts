@@ -69,7 +69,7 @@ function exitNow(): never {
 /** The most routes that are listed; a longer list pushes the rest out of sight. */
 const SHOWN = 20;
 
-function servedText(config: Config, { url, adminUrl, forwardAuthUrl }: Running): string {
+function servedText(config: Config, { url, adminUrl, listeners }: Running): string {
   const { publicUrl, routes, log } = config;
   const shown = routes.slice(0, SHOWN);
   const nameWidth = Math.max(...shown.map(({ name }) => name.length));
@@ -82,7 +82,7 @@ function servedText(config: Config, { url, adminUrl, forwardAuthUrl }: Running):
     ]),
     ...(routes.length > SHOWN ? [['', `… and ${routes.length - SHOWN} more`]] : []),
     ...shown.map((route) => ['metadata', metadataUrl(route, publicUrl)]),
-    ['proxies ask', forwardAuthUrl],
+    ...listeners.map((each) => [each.title, each.url]),
     ['console', adminUrl && `${adminUrl}/`],
     ['metrics', adminUrl && `${adminUrl}/metrics`],
     ['decisions', log.file === undefined ? 'stdout' : `stdout, ${log.file}`],

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { actorFlaw } from '../core/model/actors.ts';
 import type { EarlierCall } from '../core/model/history.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
@@ -7,7 +8,7 @@ import type { GivenApproval } from '../core/policy/approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { requestFlaw } from '../core/policy/requests.ts';
-import { compileProperty, type Property, type PropertyDocument } from '../core/policy/property.ts';
+import { compileProperty, type Property, type PropertyDocument } from './property.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
@@ -127,6 +128,7 @@ function problemsOf(document: YamlFile, policy: Tested | undefined): readonly Pr
 function contradictions(tests: readonly Item[], policy: Tested | undefined): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
     ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
+    ...('given' in item ? unreadableActors(item.given.claims, [index, 'given', 'claims', 'act']) : []),
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
     ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'], 'for_all' in item ? 'any' : undefined)),
     ...(item.when === 'any' ? [] : otherProtocol(item.when, policy, [index, 'when'])),
@@ -163,6 +165,11 @@ function misspelledScope(scope: string | readonly string[], path: Path): Violati
   return fault === undefined ? [] : [fault];
 }
 
+function unreadableActors(claims: PolicyTest['given']['claims'] = {}, path: Path): Violation[] {
+  const flaw = actorFlaw(claims);
+  return flaw === undefined ? [] : [{ path, part: 'value', message: `${flaw}: every route refuses such a token` }];
+}
+
 function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Violation[] {
   return history.flatMap((call, index): Violation[] => {
     const at = [...path, index];
@@ -185,7 +192,7 @@ function contradiction(when: Described, path: Path, every?: 'any'): Violation[] 
   if (first === 'request' && when.method !== undefined) {
     return [{ path: [...path, 'method'], part: 'key', message: 'a request has its method in its text: GET /orders' }];
   }
-  if (typeof when.request === 'string' && when.request !== every) {
+  if (typeof when.request === 'string' && when.request !== every && when.variables === undefined) {
     const flaw = requestFlaw(when.request, 'requests');
     if (flaw !== undefined) return [{ path: [...path, 'request'], part: 'value', message: flaw }];
   }

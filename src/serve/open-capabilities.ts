@@ -1,6 +1,6 @@
 import { capabilities } from '../capabilities/all.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capabilities/capability.ts';
-import type { OperatorApprovals } from '../core/model/operator-approvals.ts';
+import type { OperatorApprovals } from '../capabilities/operator-approvals.ts';
 import type { Principal } from '../core/model/principal.ts';
 
 /** The parts of a process, but for `share`, which says whose news they are. */

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { capabilities } from '../capabilities/all.ts';
 import type { RestartKey } from '../core/config/schema.ts';
+import type { RestartPlace } from '../capabilities/capability.ts';
 import { load, type Loaded } from './config/load.ts';
 import { type Processes, requireShared } from './config/several-processes.ts';
 import { ConfigError, problemsOf } from '../core/config/problems.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from './config/watch.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Running } from './start.ts';
@@ -43,7 +45,7 @@ export async function reloadOnEdit(
       const loaded = await load(file);
       await watching.follow(loaded.files, begun);
       requireShared(loaded, file, processes);
-      use(loaded);
+      await use(loaded);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       await watching.follow([...new Set([...first.files, ...error.files])], begun);
@@ -51,12 +53,12 @@ export async function reloadOnEdit(
     }
   }
 
-  function use({ config, snapshot }: Loaded): void {
+  async function use({ config, snapshot }: Loaded): Promise<void> {
     for (const [key, value] of Object.entries(fixedIn(config))) {
       if (isDeepStrictEqual(value, startedWith[key])) continue;
       running.log.event('warn', `${key} changed: a restart is needed for it, the rest is in force`);
     }
-    running.reload(config, snapshot);
+    await running.reload(config, snapshot);
     running.log.event('info', 'configuration reloaded', { config: config.hash, before: inForce });
     inForce = config.hash;
   }
@@ -81,42 +83,59 @@ export async function reloadOnEdit(
   return { now, close: () => watching.close() };
 }
 
-type Place = readonly [section: keyof Config, member?: string];
+interface CorePlace {
+  readonly section: keyof Config;
+  readonly member?: string;
+}
+
+type Place = CorePlace | RestartPlace;
 
 /** The place of each setting that stays as it was at the start: by its key, `x-restart` in the schema. */
-const places: Readonly<Record<RestartKey, Place>> = {
-  listen: ['listen'],
-  'admin.listen': ['admin', 'listen'],
-  tls: ['tls'],
-  'forward_auth.listen': ['forwardAuth', 'listen'],
-  'front_door.listen': ['frontDoor', 'listen'],
-  'front_door.keys': ['frontDoor', 'keys'],
-  'limits.idle': ['limits', 'idleMs'],
-  'limits.request_headers': ['limits', 'requestHeadersBytes'],
-  'log.chain': ['log', 'chain'],
-  'log.file': ['log', 'file'],
-  'revocation.file': ['revocation', 'file'],
-  telemetry: ['telemetry'],
-};
+export const places: Readonly<Record<string, Place>> = Object.assign(
+  {
+    listen: { section: 'listen' },
+    'admin.listen': { section: 'admin', member: 'listen' },
+    tls: { section: 'tls' },
+    'front_door.listen': { section: 'frontDoor', member: 'listen' },
+    'front_door.keys': { section: 'frontDoor', member: 'keys' },
+    'limits.idle': { section: 'limits', member: 'idleMs' },
+    'limits.request_headers': { section: 'limits', member: 'requestHeadersBytes' },
+    'log.chain': { section: 'log', member: 'chain' },
+    'log.file': { section: 'log', member: 'file' },
+    'revocation.file': { section: 'revocation', member: 'file' },
+  } satisfies Partial<Record<RestartKey, CorePlace>>,
+  ...capabilities.map(({ restarts }) => restarts),
+);
 
 /** The settings of a configuration that need a restart, by their keys in the file; JSON can carry them. */
 export type Fixed = Readonly<Record<string, unknown>>;
 
 /** {@link Fixed} of a configuration. */
 export function fixedIn(config: Config): Fixed {
-  const entries = Object.entries(places).map(([key, [section, member]]) => {
-    return [key, member === undefined ? config[section] : ownMember(config[section], member)] as const;
+  const entries = Object.entries(places).map(([key, place]) => {
+    const section = sectionOf(config, place);
+    return [key, place.member === undefined ? section : ownMember(section, place.member)] as const;
   });
   return Object.fromEntries(entries);
 }
 
+function sectionOf(config: Config, place: Place): unknown {
+  return 'slot' in place ? place.slot.of(config) : config[place.section];
+}
+
 /** `config`, with the settings that need a restart as they were at the start. */
 export function asAtStart(config: Config, fixed: Fixed): Config {
-  // A listener that only the newest files have is not opened; one that they lack stays, and no proxy may ask there.
-  const { listen, forwardAuth = { listen, trusted: [] } } = config;
-  const result = { ...config, forwardAuth: fixed['forward_auth.listen'] === undefined ? undefined : forwardAuth };
-  for (const [key, [section, member]] of Object.entries(places)) {
+  const slots = new Map(config.slots);
+  const result = { ...config, slots };
+  for (const [key, place] of Object.entries(places)) {
     const value = fixed[key];
+    if ('slot' in place) {
+      const settings = settingsAtStart(config, place, value);
+      if (isObject(settings)) slots.set(place.slot, settings);
+      else slots.delete(place.slot);
+      continue;
+    }
+    const { section, member } = place;
     const before: unknown = result[section];
     if (member === undefined) Object.assign(result, { [section]: value });
     // The section was absent at the start.
@@ -124,4 +143,11 @@ export function asAtStart(config: Config, fixed: Fixed): Config {
     else if (isObject(before)) Object.assign(result, { [section]: { ...before, [member]: value } });
   }
   return result;
+}
+
+function settingsAtStart(config: Config, { slot, member, others }: RestartPlace, value: unknown): unknown {
+  const before = slot.of(config);
+  if (member === undefined) return value;
+  if (others === undefined) return before && { ...before, [member]: value };
+  return value === undefined ? undefined : { ...others, ...before, [member]: value };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../tokens/authenticator.ts';
@@ -7,12 +7,11 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
-import type { KeptRevocations } from '../capabilities/capability.ts';
+import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
-import { createOwnerBound } from '../mcp/bindings.ts';
-import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
+import type { createMcp } from '../mcp/mcp-route.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,
@@ -25,19 +24,18 @@ import type { Config } from '../core/model/config.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
-import type { Tracer } from '../core/model/tracer.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
 import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
-import { traceClient } from '../capabilities/traces/traced-client.ts';
-import { traceGateway } from '../capabilities/traces/traced-gateway.ts';
 
 /** The dependencies of a process, which tests replace. */
 export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clock'> {
   /** The key that binds sessions if the configuration has none; default: random. */
   readonly key?: Buffer | undefined;
   /** Undefined: traces are not configured. */
-  readonly tracer?: Tracer | undefined;
+  readonly tracing?: Tracing | undefined;
+  /** Default: none besides the one of clients. */
+  readonly listeners?: readonly OwnListener[];
   /** The metrics of capabilities. */
   readonly meters: Meters;
   /** Tells the other processes news of a capability; undefined: there are none. */
@@ -55,7 +53,7 @@ export interface ReloadableGateway {
   readonly sharedStore: () => StoreState | undefined;
   readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'operatorApprovals' | 'state'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
-  readonly use: (config: Config) => void;
+  readonly use: (config: Config) => Promise<void>;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
   /** Ends all open streams and WebSockets. */
@@ -67,8 +65,8 @@ export interface ReloadableGateway {
  * Builds a gateway that can be reloaded. Authorization servers are discovered in the background: an unavailable one
  * delays only the requests that need it.
  */
-export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
-  const { log, events, clock, tracer } = surroundings;
+export async function createReloadableGateway(config: Config, surroundings: Surroundings): Promise<ReloadableGateway> {
+  const { log, events, clock, tracing } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
     subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
@@ -88,12 +86,12 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const processScope: ProcessScope = {
     ...surroundings,
     revocation: surroundings.revocation,
+    listeners: surroundings.listeners ?? [],
     certificateOf: createCertificateOf(config.tls?.clientCa),
     connections: new ConnectionPools(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
-    toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
         open.add(stream);
@@ -116,15 +114,20 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
-  use(config);
+  /** Undefined until a configuration has an MCP route. */
+  let mcp: ReturnType<typeof createMcp> | undefined;
+  await use(config);
 
-  function use(next: Config): void {
+  async function use(next: Config): Promise<void> {
+    if (next.routes.some(({ protocol }) => protocol === 'mcp')) {
+      mcp ??= (await import('../mcp/mcp-route.ts')).createMcp(clock, randomUUID);
+    }
     const before = clients;
     const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
-      gateway = tracer === undefined ? built : traceGateway(built, tracer, next);
+      gateway = tracing === undefined ? built : traced(built, tracing, next, processScope.listeners);
     } catch (error) {
       prepared.drop();
       closeUnlessIn(before, configScope.clients);
@@ -149,7 +152,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       clients: served,
       limiters,
       capabilities: capabilities.open({ config: next, clients: served, secret }),
-      sessions: createOwnerBound(secret),
+      openMcp: mcp?.(secret),
     };
   }
 
@@ -189,7 +192,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
 
   function created(server: AuthorizationServer): AuthorizationServerClient {
     const client = createServerClient(server, events.serverCall, clock, { report: (...event) => log.event(...event) });
-    return tracer === undefined ? client : traceClient(client, tracer);
+    return tracing?.client(client) ?? client;
   }
 
   return {
@@ -209,6 +212,24 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       for (const client of clients.values()) client.close();
       await Promise.all([capabilities.close(), processScope.connections.close(), shared.close()]);
     },
+  };
+}
+
+/** Lets the calls of a gateway take part in traces, whichever listener they arrive at. */
+function traced(
+  gateway: ConfiguredGateway,
+  tracing: Tracing,
+  config: Config,
+  listeners: readonly OwnListener[],
+): ConfiguredGateway {
+  const { publicUrl, trustedProxies } = config;
+  return {
+    ...gateway,
+    ...tracing.gateway(gateway, { publicUrl, trusted: trustedProxies, forwards: true }),
+    listeners: gateway.listeners.map((each, index) => {
+      const trusted = [...trustedProxies, ...(listeners[index]?.trusted(config) ?? [])];
+      return tracing.gateway(each, { publicUrl, trusted, forwards: false });
+    }),
   };
 }
 

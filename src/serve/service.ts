@@ -6,7 +6,9 @@
 
 import { uuid } from '../core/lib/uuid.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { watchFiles } from '../core/config/watch.ts';
+import { openListeners } from '../capabilities/all.ts';
+import type { OwnListener } from '../capabilities/capability.ts';
+import { watchFiles } from './config/watch.ts';
 import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import {
   listen,
@@ -22,13 +24,18 @@ import { serve, type Gateway } from '../core/gateway/pipeline.ts';
 import { createReloadableGateway, type ReloadableGateway, type Surroundings } from './reloadable-gateway.ts';
 import { stackOf } from '../core/lib/wording.ts';
 
+/** A listener of a capability that listens. */
+export interface ListeningAt extends Pick<OwnListener, 'name' | 'title'> {
+  readonly url: string;
+}
+
 /** A serving process, without its admin listener. */
 export interface Service extends Pick<ReloadableGateway, 'servers' | 'sharedStore' | 'capabilities' | 'endTokens'> {
   readonly url: string;
-  /** The listener for questions of proxies; undefined without `forward_auth`. */
-  readonly forwardAuthUrl: string | undefined;
+  /** The listeners of capabilities. */
+  readonly listeners: readonly ListeningAt[];
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
-  reload(config: Config): void;
+  reload(config: Config): Promise<void>;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -48,7 +55,8 @@ export async function startService(
   open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
 ): Promise<Service> {
   const { log, events } = surroundings;
-  const newest = createReloadableGateway(config, surroundings);
+  const own = await openListeners(config);
+  const newest = await createReloadableGateway(config, { ...surroundings, listeners: own });
 
   const onMalformed: OnMalformed = (reason, detail) => {
     const call = {
@@ -91,12 +99,13 @@ export async function startService(
         security,
       }),
     );
-    if (config.forwardAuth !== undefined) {
-      // The upgrade of a question is not passed on: the answer is that of any other question.
-      const onRequest: OnRequest = (request, response) => answerBy(newest.current.forwardAuth, request, response);
-      listeners.push(
-        await listen({ address: config.forwardAuth.listen, maxHeaderBytes, idleMs, onRequest, onMalformed }),
-      );
+    for (const [index, { address }] of own.entries()) {
+      // An upgrade is not passed on: the answer is that of any other request.
+      const onRequest: OnRequest = (request, response) => {
+        const gateway = newest.current.listeners[index];
+        if (gateway !== undefined) answerBy(gateway, request, response);
+      };
+      listeners.push(await listen({ address, maxHeaderBytes, idleMs, onRequest, onMalformed }));
     }
   } catch (error) {
     await Promise.all(listeners.map((listener) => listener.close(0)));
@@ -121,7 +130,7 @@ export async function startService(
     await newest.close();
   }
 
-  const [clients, proxies] = listeners as [Listener, Listener?];
+  const [clients, ...others] = listeners as [Listener, ...Listener[]];
   const { servers, sharedStore, capabilities, endTokens } = newest;
   return {
     servers,
@@ -129,7 +138,7 @@ export async function startService(
     capabilities,
     endTokens,
     url: clients.url,
-    forwardAuthUrl: proxies?.url,
+    listeners: own.map(({ name, title }, index) => ({ name, title, url: others[index]?.url ?? '' })),
     reload: newest.use,
     async close(graceMs) {
       // In the same turn before the listeners destroy their connections: clients see the end of a stream, no failure.

@@ -13,16 +13,15 @@ import {
   singleSource,
 } from '../capabilities/console/process-source.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Config, Telemetry } from '../core/model/config.ts';
+import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Tracer } from '../core/model/tracer.ts';
 import type { JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
 import { joinEvents, Recorder } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
-import { type OpenCertificate, type Service, startService } from './service.ts';
+import { type ListeningAt, type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { openLines, openStore, revocations } from '../capabilities/all.ts';
+import { openLines, openStore, openTracing, revocations } from '../capabilities/all.ts';
 import { createLogLines, lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -35,11 +34,11 @@ export interface Running {
   readonly url: string;
   /** Undefined with `admin: off`. */
   readonly adminUrl: string | undefined;
-  /** Undefined without `forward_auth`, and with several processes. */
-  readonly forwardAuthUrl?: string | undefined;
+  /** The listeners of capabilities; none with several processes. */
+  readonly listeners: readonly ListeningAt[];
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
-  reload(config: Config, snapshot: Snapshot): void;
+  reload(config: Config, snapshot: Snapshot): void | Promise<void>;
   /**
    * Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. Several processes learn of
    * them from `shared`.
@@ -104,9 +103,9 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const log = new Log(config.log, lines, file?.lines);
   const { meters } = metrics;
   const events = joinEvents(metrics.events, recorder, log);
-  const tracer = config.telemetry && (await startTracer(config.telemetry, log, events));
+  const tracing = await openTracing(config, { log, meters });
   const closeOutputs = async (): Promise<void> => {
-    await tracer?.close();
+    await tracing?.close();
     linked?.close();
     await Promise.all([lines.close(), file?.close()]);
   };
@@ -115,7 +114,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
     if (config.revocation !== undefined) kept = await revocations?.open({ config, log, clock, openStore });
-    const surroundings = { log, events, meters, clock, key, tracer, share, revocation: kept };
+    const surroundings = { log, events, meters, clock, key, tracing, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {
     await kept?.close();
@@ -149,18 +148,6 @@ export async function startServing(config: Config, options: StartOptions): Promi
       await closeOutputs();
     },
   };
-}
-
-/** Loads OpenTelemetry only here: it is larger than everything else together. */
-async function startTracer(telemetry: Telemetry, log: Log, events: Events): Promise<Tracer> {
-  const { createTracer } = await import('../capabilities/traces/tracer.ts');
-  return createTracer(telemetry, {
-    spans: events.spans,
-    collector(problem) {
-      if (problem === undefined) log.event('info', 'the collector takes spans again');
-      else log.event('warn', 'spans are dropped: the collector does not take them', { problem });
-    },
-  });
 }
 
 /** A page of metrics, followed by the text of `more`. */
@@ -203,19 +190,20 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     await close(0);
     throw error;
   }
-  const { url, forwardAuthUrl } = service;
-  log.event('info', 'listening', { url, admin: admin?.url, forward_auth: forwardAuthUrl, config: config.hash });
+  const { url, listeners } = service;
+  const others = Object.fromEntries(listeners.map((each) => [each.name, each.url]));
+  log.event('info', 'listening', { url, admin: admin?.url, ...others, config: config.hash });
   return {
     url,
-    forwardAuthUrl,
+    listeners,
     adminUrl: admin?.url,
     log,
     reopenLog,
     endTokens: service.endTokens,
     kept,
-    reload(next) {
+    async reload(next) {
       kept?.use(next);
-      service.reload(next);
+      await service.reload(next);
       admin?.reload(next.admin);
       Object.assign(inForce, { config: next, since: clock(), problems: [] } satisfies InForce);
     },

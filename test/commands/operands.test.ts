@@ -128,3 +128,22 @@ test('check says that a key with a variable covers URIs, unless the policy says 
   const bound = await checked(variable);
   expect(`${bound.stdout}${bound.stderr}`).not.toContain('covers URIs');
 });
+
+test.each([
+  [
+    "{ resource: 'crm://{t}/**', variables: { t: a } }",
+    'is no key of resources in the policy; it has "crm://{tenant}/**"',
+  ],
+  ["{ resource: ['crm://{tenant}/**'], variables: { tenant: a } }", 'needs one key of the policy beside it'],
+  ['{ tool: x, variables: { tenant: a } }', 'needs one key of the policy beside it'],
+  ["{ resource: 'crm://{tenant}/**', variables: { other: a } }", 'has no variable {other}; it has tenant'],
+])('a property on variables names a key of the policy: %s', async (when, problem) => {
+  const files = {
+    'policies/files.yaml': variable,
+    'policies/files.test.yaml': `- { name: p, for_all: {}, when: ${when}, then: deny }\n`,
+  };
+  expect(await outcomeIn({ yaml, files }, ['test'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(problem) as string,
+  });
+});

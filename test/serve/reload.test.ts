@@ -2,6 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
+import { restartKeys } from '../../schema/compile.ts';
+import { places } from '../../src/serve/reload.ts';
 import { startEditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -166,4 +169,8 @@ test('logs an edit that needs a restart, and applies the rest', async () => {
   }) as unknown;
   expect(await gateway.lines()).toContainEqual(told);
   expect(await statusOf('/other')).toBe(200);
+});
+
+test('each key that needs a restart has its place', () => {
+  expect(Object.keys(places).toSorted()).toEqual(restartKeys(gatewaySchema).toSorted());
 });

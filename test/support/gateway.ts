@@ -120,7 +120,7 @@ async function startFromFiles(options: TestGatewayOptions) {
     ...log,
     url: running.url,
     adminUrl,
-    forwardAuthUrl: running.forwardAuthUrl ?? '',
+    forwardAuthUrl: running.listeners.find(({ name }) => name === 'forward_auth')?.url ?? '',
     metrics: async () => (await fetch(`${adminUrl}/metrics`)).text(),
     ready: async () => (await (await fetch(`${adminUrl}/readyz`)).json()) as Line,
     close() {

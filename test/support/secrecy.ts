@@ -1,4 +1,5 @@
 import { upstreamToken } from '../../src/capabilities/exchange/settings.ts';
+import { telemetry } from '../../src/capabilities/traces/settings.ts';
 import type { ClientCredentials } from '../../src/core/model/authorization-server.ts';
 import type { Config } from '../../src/core/model/config.ts';
 
@@ -54,19 +55,12 @@ export function keepForm(body: string): void {
 }
 
 /** Registers every secret of a configuration. */
-export function keepConfig({
-  admin,
-  authorizationServers,
-  frontDoor,
-  routes,
-  sessionKey,
-  shared,
-  telemetry,
-}: Config): void {
+export function keepConfig(config: Config): void {
+  const { admin, authorizationServers, frontDoor, routes, sessionKey, shared } = config;
   keepSecret(admin?.token);
   keepSecret(sessionKey);
   keepSecret(shared && new URL(shared.url).password);
-  for (const value of Object.values(telemetry?.headers ?? {})) keepSecret(value);
+  for (const value of Object.values(telemetry.of(config)?.headers ?? {})) keepSecret(value);
   for (const { introspection } of authorizationServers.values()) keepClient(introspection?.credentials);
   keepSecret(frontDoor?.clients.registration?.initialAccessToken);
   for (const { secret } of frontDoor?.clients.registered.values() ?? []) keepSecret(secret);
@@ -74,6 +68,9 @@ export function keepConfig({
     if (credentials.clientAuth !== 'none') keepClient(credentials);
   }
   for (const route of routes) {
+    const fields: string[] = [];
+    route.upstream.ownFields?.addTo(fields, undefined);
+    for (let i = 1; i < fields.length; i += 2) keepSecret(fields[i]);
     const token = upstreamToken.of(route);
     if (token?.kind === 'exchange') keepClient(token.exchange.credentials);
   }

@@ -7,6 +7,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'vitest';
+import type { reasons as ofProxies } from '../../src/capabilities/forward-auth/reasons.ts';
 import type { Clock } from '../../src/core/lib/clock.ts';
 import type { Reason } from '../../src/core/model/reasons.ts';
 import { tlsLine } from '../support/certificates.ts';
@@ -32,8 +33,9 @@ interface Expected {
   readonly reasons?: readonly (Refusal | 'allow')[];
 }
 
-/** A reason; `a|b` if either is right. */
-type Refusal = Reason | `${Reason}|${Reason}`;
+/** A reason of the core, or of the listener for proxies; `a|b` if either is right. */
+type Refusal = Known | `${Known}|${Known}`;
+type Known = Reason | keyof typeof ofProxies;
 
 /** The outcome of an attack. */
 interface Outcome {

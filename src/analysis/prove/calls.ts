@@ -16,7 +16,7 @@ import type { PastRule } from '../../core/policy/history-rules.ts';
 import { entriesFor, type Listing } from '../../core/policy/listing.ts';
 import type { CallKind } from '../../core/policy/plan.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
-import type { CallPattern, HttpPattern, McpPattern } from '../../core/policy/property.ts';
+import type { CallPattern, HttpPattern, McpPattern } from '../../policy-files/property.ts';
 import { type NameClass, nameKinds, namesOf, type NameTable } from './names.ts';
 
 /** The target of a call, as a test file writes it; `{}`: a request on an HTTP route. */
@@ -138,7 +138,7 @@ function coveringIn(found: NameClass | undefined, policies: readonly Rules[], po
 
 /** Whether the entries that decide a name are those that decide the names of a kind of calls. */
 export function isOfKind(when: When, { kinds }: PossibleCall, policies: readonly Rules[]): boolean {
-  const [named = 'request'] = targetKinds.filter((each) => when[each] !== undefined);
+  const named = targetKinds.find((each) => when[each] !== undefined) ?? 'request';
   const name = when[named] ?? '';
   if (!nameKinds[named].isPossible(name)) return false;
   return policies.every(({ listing, past = [] }, index) => {

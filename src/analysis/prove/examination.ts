@@ -12,7 +12,7 @@ import { type Given, type Setting, Space, type TargetCondition } from './space.t
 import { placeOf } from './targets.ts';
 import type { MemberPlace } from './json-object.ts';
 import type { VariableCondition } from '../../core/policy/variable.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 /** A call of a caller, as a test file writes it. */
 export interface Example {

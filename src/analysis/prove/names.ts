@@ -1,20 +1,19 @@
 import { plainName } from '../../core/lib/look-alike.ts';
 import { knownRequests, type ListedKind, mcpMethod, mistakenFor } from '../../core/model/mcp.ts';
-import { nameSource, uriSource, withoutVariables } from '../../core/policy/pattern.ts';
+import { withoutVariables } from '../../core/policy/pattern.ts';
+import { anyMethod, nameSource, requestSource, uriSource } from '../../policy-files/key-sources.ts';
 import {
-  anyMethod,
   distinguishedRequests,
   haveCommonRequest,
   plainRequest,
   requestFlaw,
   requestPattern,
-  requestSource,
   writtenRequest,
 } from '../../core/policy/requests.ts';
 import { plainUri, uriFlaw } from '../../core/policy/resources.ts';
 import type { Entry } from '../../core/policy/entry.ts';
-import { distinguishedTexts, listedAutomaton, Undecidable } from '../../core/policy/patterns/text-automaton.ts';
-import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
+import { distinguishedTexts, listedAutomaton, Undecidable } from './text-automaton.ts';
+import { patternAutomaton } from './pattern-automaton.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { leavesOf } from './candidates.ts';
 import { requestsMatching } from './request-names.ts';

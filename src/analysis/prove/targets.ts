@@ -9,7 +9,7 @@ import { uriVariable } from '../../core/policy/pattern.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { methodAndSegments, segmentOf } from '../../core/policy/requests.ts';
 import { type VariableCondition, variableValue } from '../../core/policy/variable.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 /** A place in the names of calls. */
 export interface TargetPlace {

@@ -14,7 +14,7 @@ import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
-import type { OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../../core/model/operator-approvals.ts';
+import type { OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../operator-approvals.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
 import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';

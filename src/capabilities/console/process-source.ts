@@ -1,9 +1,4 @@
-import type {
-  ApprovalDecision,
-  OperatorAnswer,
-  OperatorApprovals,
-  WaitingApprovals,
-} from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision, OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
 import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';

@@ -5,42 +5,43 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
-import { type ActionParts, createActionReader } from '../../core/gateway/authorize/authorize.ts';
-import type { ForwardParts } from '../../core/gateway/forward/forward.ts';
-import { createPermitHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import { declaresBody } from '../../core/lib/http/header-fields.ts';
 import { arrive } from '../../core/gateway/listen/call.ts';
 import { originalCall } from './original-request.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
-import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { fieldValues } from '../../core/model/fields.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import type { Route } from '../../core/model/route.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
-import type { CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { methodsOf } from '../../core/gateway/route/admit.ts';
 import { canonicalTarget } from '../../core/gateway/route/router.ts';
+import type { ListenerParts, ListenerRouteParts, OwnListener } from '../capability.ts';
+import { createPermitHeaders } from './permit-headers.ts';
+import { reasons } from './reasons.ts';
+import { forwardAuth } from './settings.ts';
 
-interface ForwardAuthParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'states'> {
-  /** Reads a whole body within the configured limit. */
-  readonly readBody: (call: Call) => Promise<Buffer>;
-  readonly limits: ActionParts['limits'];
-  readonly crossOrigin: CrossOrigin;
-  /** The value of `DPoP-Nonce`, where the route requires one. */
-  readonly nonce: (() => string) | undefined;
+/** The listener where proxies ask. @param address Where it listens. */
+export function createListener(address: Address): OwnListener {
+  return {
+    name: 'forward_auth',
+    title: 'proxies ask',
+    address,
+    trusted: (config) => forwardAuth.of(config)?.trusted ?? [],
+    stagesOf: createForwardAuthStages,
+    ownStagesOf: (stages) => ({
+      ...stages,
+      allow() {
+        throw new Denial('route.unknown', 'no proxy asks about an endpoint of the gateway');
+      },
+    }),
+    gateway: createForwardAuth,
+  };
 }
-
-/**
- * Knows no session and no task. The gateway binds them to their caller in the answers that issue them, and it does not
- * see these answers here.
- */
-const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
 
 /**
  * The methods of an MCP route that can be decided here. A GET opens a stream, which could outlive its token. A DELETE
@@ -49,23 +50,13 @@ const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefine
 const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
-export function createForwardAuthStages(
+function createForwardAuthStages(
   stages: Stages & { readonly route: Route },
-  { readBody, limits, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ForwardAuthParts,
+  { readAction, publicUrl, crossOrigin, claimed, states, nonce }: ListenerRouteParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
   const permit = createPermitHeaders(route, claimed, states);
-  const readAction = createActionReader(route, {
-    readBody,
-    limits,
-    bindings: new Bindings(route, {
-      sessions: noHandles,
-      handles: new HandleBinding(noHandles, Date.now),
-      uuid: randomUUID,
-    }),
-    toolHeaders,
-  });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 
   return {
@@ -115,7 +106,7 @@ function requireMessage({ fields }: Call): void {
     throw new Denial('handle.unknown', 'streams that are resumed need the gateway in between: it binds their events');
   }
   if (!declaresBody(fields)) {
-    throw new Denial('forward_auth.body', 'the proxy shows no body: an MCP message cannot be decided on');
+    throw new Denial(reasons['forward_auth.body'], 'the proxy shows no body: an MCP message cannot be decided on');
   }
   // Envoy sends it if `allow_partial_message` cuts a body off; the rest may still be a valid message.
   const [partial = 'false'] = fieldValues(fields, 'x-envoy-auth-partial-body');
@@ -128,14 +119,9 @@ function requireMessage({ fields }: Call): void {
  * Answers the questions of proxies that are allowed to ask. The decisions are those of the gateway for clients.
  *
  * @param gateway The gateway for clients.
- * @param route Finds the stages that {@link createForwardAuthStages} made.
  */
-export function createForwardAuth(
-  gateway: Gateway,
-  route: Gateway['route'],
-  { config, crossOrigin }: { readonly config: Config; readonly crossOrigin: CrossOrigin },
-): Gateway {
-  const trusted = config.forwardAuth?.trusted ?? [];
+function createForwardAuth(gateway: Gateway, { config, crossOrigin, route }: ListenerParts): Gateway {
+  const trusted = forwardAuth.of(config)?.trusted ?? [];
   const mayAsk = createIsWithin(trusted);
   // A proxy that may ask is trusted to report the client's address, but not to remove a forged `Client-Cert`.
   const clientBehind = createClientBehind([...trusted, ...config.trustedProxies], config.certificateProxies);
@@ -145,7 +131,7 @@ export function createForwardAuth(
     // A certificate of this connection would be the proxy's.
     arrive: (request, response) => arrive(request, response, () => undefined),
     canonical(arrived) {
-      if (!mayAsk(arrived.peer)) throw new Denial('forward_auth.peer', 'not among forward_auth.trusted');
+      if (!mayAsk(arrived.peer)) throw new Denial(reasons['forward_auth.peer'], 'not among forward_auth.trusted');
       return originalCall(arrived, canonicalTarget, clientBehind);
     },
     // At a success the proxy would forward the request to its upstream.

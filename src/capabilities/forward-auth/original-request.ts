@@ -4,6 +4,7 @@ import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { type Fields, fieldValues } from '../../core/model/fields.ts';
 import { type CanonicalTarget, headerSection } from '../../core/gateway/listen/call.ts';
+import { reasons } from './reasons.ts';
 import type { ClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
 
 const AUTHORIZE_PATH = '/_sallyport/authorize';
@@ -101,5 +102,5 @@ function only(fields: Fields, name: string): string {
 }
 
 function unclear(what: string): Denial {
-  return new Denial('forward_auth.request', what);
+  return new Denial(reasons['forward_auth.request'], what);
 }

@@ -4,7 +4,7 @@ import type {
   ServerOperation,
 } from '../../core/model/authorization-server.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { SpanAttributes, Tracer } from '../../core/model/tracer.ts';
+import type { SpanAttributes, Tracer } from './span.ts';
 
 /**
  * Wraps the client of an authorization server, with a span around each request that a call waits for. If several calls

@@ -6,47 +6,34 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import type { ConfiguredGateway } from '../../serve/gateway/route-stages.ts';
 import type { TraceContext } from '../../core/lib/http/trace-context.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Config } from '../../core/model/config.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import { calledTool } from '../../core/model/policy.ts';
 import { type Endpoint, isRoute } from '../../core/model/route.ts';
-import type { Span, SpanAttributes, Tracer } from '../../core/model/tracer.ts';
+import type { Span, SpanAttributes, Tracer } from './span.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
+import type { TracedGateway } from '../capability.ts';
 import { serverAddress } from './traced-client.ts';
 import { Denial } from '../../core/model/denial.ts';
-
-interface TracedParts {
-  readonly publicUrl: string;
-  /** Addresses and networks of the peers whose sampled flag is honoured. */
-  readonly trusted: readonly string[];
-  /** Whether the last step sends a request to an upstream. */
-  readonly forwards: boolean;
-}
 
 interface Recorded {
   readonly span: Span;
   readonly response: ServerResponse;
 }
 
-/** Lets the calls of a gateway, and the questions of proxies, take part in traces. */
-export function traceGateway(gateway: ConfiguredGateway, tracer: Tracer, config: Config): ConfiguredGateway {
-  const { publicUrl, trustedProxies, forwardAuth } = config;
-  const asking = [...trustedProxies, ...(forwardAuth?.trusted ?? [])];
-  return {
-    ...gateway,
-    ...traced(gateway, tracer, { publicUrl, trusted: trustedProxies, forwards: true }),
-    forwardAuth: traced(gateway.forwardAuth, tracer, { publicUrl, trusted: asking, forwards: false }),
-  };
-}
-
-/** The span of a call ends with its answer; the span of a stream with the stream. */
-function traced(gateway: Gateway, tracer: Tracer, { publicUrl, trusted, forwards }: TracedParts): Gateway {
+/**
+ * Lets the calls of a gateway take part in traces. The span of a call ends with its answer; the span of a stream with
+ * the stream.
+ */
+export function traceGateway(
+  gateway: Gateway,
+  tracer: Tracer,
+  { publicUrl, trusted, forwards }: TracedGateway,
+): Gateway {
   const isTrusted = createIsWithin(trusted);
   const own = { 'url.scheme': new URL(publicUrl).protocol.slice(0, -1), ...serverAddress(publicUrl) };
   const recorded = new WeakMap<object, Recorded>();

@@ -29,8 +29,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { within } from '../../core/lib/clock.ts';
 import { traceparentOf, type TraceContext } from '../../core/lib/http/trace-context.ts';
-import type { Telemetry } from '../../core/model/config.ts';
-import type { Span, SpanAttributes, Tracer } from '../../core/model/tracer.ts';
+import type { Span, SpanAttributes, Tracer } from './span.ts';
+import type { Telemetry } from './settings.ts';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 
 /** RFC 9110 §9 and RFC 5789; any other method may be a name that a caller made up. */

@@ -66,6 +66,11 @@ export function longSecret(text: string): string {
     : text;
 }
 
+/** Whether two listeners would share a socket. The system chooses another port for each port 0. */
+export function isSameAddress(one: Address, other: Address | undefined): boolean {
+  return one.port !== 0 && one.port === other?.port && one.host === other.host;
+}
+
 /** The token of the admin listener, as a header carries it. The listener limits the guesses of one address. */
 export function adminToken(text: string): string {
   if (!/^[!-~]+$/.test(text)) reject('is not visible ASCII without spaces');

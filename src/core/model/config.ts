@@ -55,8 +55,6 @@ export interface Config {
   /** Undefined: there is no admin listener. */
   readonly admin: AdminSettings | undefined;
   readonly console: ConsoleSettings;
-  /** Undefined: proxies cannot ask the gateway. */
-  readonly forwardAuth: ForwardAuth | undefined;
   /** Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
   /** Addresses and networks (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */
@@ -81,12 +79,12 @@ export interface Config {
   /** Origins, RFC 6454 §6.2, of pages that may call. Loopback origins of any port may call too. */
   readonly allowedOrigins: ReadonlySet<string>;
   readonly limits: Limits;
-  /** Undefined: the gateway makes no spans. */
-  readonly telemetry: Telemetry | undefined;
   readonly log: LogSettings;
   readonly routes: readonly Route[];
   /** Undefined: no call can be approved. */
   readonly approvals: ApprovalSettings | undefined;
+  /** The settings of capabilities, which `Slot` reads. */
+  readonly slots: ReadonlyMap<object, object>;
   readonly policies: ReadonlyMap<string, Policy>;
   readonly policyFolder: PolicyFolder;
   /** SHA-256 over all files that were read, in hex; the label of `sallyport_config_info`. */
@@ -121,25 +119,6 @@ export interface Tls {
    * certificates. Undefined: the gateway does not request client certificates.
    */
   readonly clientCa: string | undefined;
-}
-
-/** The listener where proxies ask whether they may forward a request. */
-export interface ForwardAuth {
-  readonly listen: Address;
-  /** Addresses and networks (CIDR) of the proxies that may ask: they choose the request that the gateway decides on. */
-  readonly trusted: readonly string[];
-}
-
-/** The collector of spans. */
-export interface Telemetry {
-  /** The collector's base URL, OTLP over HTTP, without a trailing slash. */
-  readonly otlp: string;
-  /** `service.name` of the spans. */
-  readonly serviceName: string;
-  /** The fraction of traces to record, from 0 to 1, if no party before the gateway has decided. */
-  readonly sample: number;
-  /** Sent to the collector; secrets. */
-  readonly headers: Readonly<Record<string, string>>;
 }
 
 interface Limits {

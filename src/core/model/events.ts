@@ -15,8 +15,6 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
   readonly listed: (call: KnownCall, route: Route, list: ShownList) => void;
   readonly tokenLookup: CountLookup;
   readonly serverCall: CountServerCall;
-  /** The collector took spans, or they were dropped. */
-  readonly spans: (result: 'exported' | 'dropped', count: number) => void;
   /** Lines of the log that could not be written, or not fast enough. */
   readonly linesLost: (output: 'stdout' | 'file', count: number) => void;
   readonly configLoaded: (hash: string) => void;

@@ -11,7 +11,6 @@ import type {
 } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
 import type { Principal } from './principal.ts';
-import type { Route } from './route.ts';
 
 type Soon<Value> = Value | Promise<Value>;
 
@@ -132,14 +131,22 @@ export function heldTogether(
   return before && held ? new HeldTogether(before, held) : (held ?? before);
 }
 
-/** The place of a capability's settings in a route. It carries their type, so that `Route` need not know it. */
+/** The settings of capabilities, which `Slot` reads. */
+interface Holder {
+  readonly slots: ReadonlyMap<object, object> | undefined;
+}
+
+/**
+ * The place of a capability's settings in a route or in the whole configuration. It carries their type, so that neither
+ * need know it.
+ */
 export class Slot<Settings extends object> {
-  /** The settings of a route; undefined: the capability is not used there. */
-  of({ slots }: Pick<Route, 'slots'>): Settings | undefined {
+  /** The settings; undefined: the capability is not used there. */
+  of({ slots }: Holder): Settings | undefined {
     return slots?.get(this) as Settings | undefined;
   }
 
-  /** The settings as an entry of {@link Route.slots}. */
+  /** The settings as an entry of the slots. */
   with(settings: Settings): readonly [Slot<object>, object] {
     return [this, settings];
   }

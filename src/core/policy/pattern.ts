@@ -13,32 +13,6 @@ export function withoutVariables(key: string): string {
   return key.replaceAll(new RegExp(variable, 'g'), '*');
 }
 
-/** A name as a regular expression, where `*` stands for `star` and `**` for anything. */
-export function nameSource(pattern: string, star: string): string {
-  const parts = pattern.split(/(\*+)/).map((part, index) => {
-    if (index % 2 === 0) return literalSource(part);
-    return part.length > 1 ? anything : star;
-  });
-  return `^${parts.join('')}$`;
-}
-
-const anything = String.raw`[\s\S]*`;
-
-/** A text as a regular expression. */
-export function literalSource(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
-}
-
-/** The URIs that a key of `resources` covers, as a regular expression. */
-export function uriSource(key: string): string {
-  const parts = key.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/).map((part, index) => {
-    if (index % 2 === 0) return literalSource(part);
-    if (part.startsWith('{')) return '[^/?#]+';
-    return part.length > 1 ? anything : '[^/?#]*';
-  });
-  return `^${parts.join('')}$`;
-}
-
 /** A compiled name with `*` in it. */
 interface Pattern {
   /** With superfluous `*` left out: equal patterns are equal here. */

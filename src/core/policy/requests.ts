@@ -7,7 +7,7 @@
 import { droppable, segmentReadings, visiblePath } from '../lib/http/lenient-path.ts';
 import { pathFlaw } from '../lib/http/path-flaw.ts';
 import type { PolicyFault } from './document.ts';
-import { literalSource, variablesIn, withoutVariables } from './pattern.ts';
+import { variablesIn, withoutVariables } from './pattern.ts';
 
 /** A name of `requests`, compiled: `GET /orders/*`. */
 interface RequestPattern {
@@ -97,17 +97,6 @@ export function requestPattern(name: string): RequestPattern {
     literals: path.includes('*') ? bare.replaceAll('*', '').length : Number.POSITIVE_INFINITY,
   };
 }
-
-/** The requests that a key covers, as a regular expression. */
-export function requestSource(name: string): string {
-  const { method, segments, hasRest } = requestPattern(name);
-  const named = method === 'GET' ? '(?:GET|HEAD)' : literalSource(method);
-  const path = segments.map((each) => (each === undefined ? '/[^/]+' : `/${literalSource(each)}`)).join('');
-  return `^${method === '*' ? anyMethod : named} ${path}${hasRest ? String.raw`(?:/[\s\S]*)?` : ''}$`;
-}
-
-/** A method, as a regular expression. */
-export const anyMethod = '[A-Z]+(?:-[A-Z]+)*';
 
 function withoutRest(path: string): string {
   return path.endsWith('/**') ? path.slice(0, -3) : path;

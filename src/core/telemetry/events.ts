@@ -16,7 +16,6 @@ const eventNames = Object.keys({
   listed: true,
   tokenLookup: true,
   serverCall: true,
-  spans: true,
   linesLost: true,
   configLoaded: true,
   reloadFailed: true,

@@ -149,12 +149,6 @@ const gatewayMetrics = {
     labels: ['operation', 'result'],
     on: { storeRequest: (counter, operation, result) => counter.add(1, operation, result) },
   },
-  sallyport_trace_spans_total: {
-    kind: 'counter',
-    help: 'Spans that the collector took, and those that were given up',
-    labels: ['result'],
-    on: { spans: (counter, result, count) => counter.add(count, result) },
-  },
   sallyport_log_lines_lost_total: {
     kind: 'counter',
     help: 'Log lines that could not be written, or not fast enough',

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { AdminRefusal } from './access.ts';
 import type { ConsoleSource } from '../../capabilities/console/process-source.ts';
-import type { OperatorAnswer } from '../../core/model/operator-approvals.ts';
+import type { OperatorAnswer } from '../../capabilities/operator-approvals.ts';
 import type { RevokeCommand } from '../../core/model/revocation.ts';
 import { jsonBody } from '../../capabilities/console/console.ts';
 

@@ -17,7 +17,7 @@ import {
   recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
-import { readAddresses, readAdmin, readLimits, readRate, readTelemetry, readTls } from './sections.ts';
+import { readAddresses, readAdmin, readCallerRate, readLimits, readTls } from './sections.ts';
 import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
@@ -228,8 +228,11 @@ function readRoot(
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
-  const rate = readRate(limits.get('rate'));
-  const readers = capabilities.flatMap(({ read: readIn }) => readIn?.(root, { publicUrl, servers }) ?? []);
+  const rate = readCallerRate(limits.get('rate'));
+  const readers = capabilities.flatMap(({ read: readSection, readsPublic = false }) => {
+    const readIn = readSection?.(root, { publicUrl, servers });
+    return readIn === undefined ? [] : [{ readIn, readsPublic }];
+  });
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
@@ -239,13 +242,17 @@ function readRoot(
     rate,
     hasApprovals: root.get('approvals').present,
     slots: (field, route, index) => [
-      ...readers.flatMap((readIn) => entriesOf(readIn(field, route))),
-      ...beside.flatMap(({ ofRoute }) => ofRoute(field, route, index)),
+      ...readers.flatMap(({ readIn, readsPublic }) =>
+        route.public && !readsPublic ? [] : entriesOf(readIn(field, route)),
+      ),
+      ...(route.public ? [] : beside.flatMap(({ ofRoute }) => ofRoute(field, route, index))),
     ],
   });
+  const addresses = readAddresses(root);
+  const about = { publicUrl, ...addresses, servers, frontDoor, routes, rate, base };
   return {
     publicUrl,
-    ...readAddresses(root),
+    ...addresses,
     console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
@@ -264,11 +271,11 @@ function readRoot(
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
     allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(allowedOrigin)]),
     limits: readLimits(limits),
-    telemetry: readTelemetry(root.get('telemetry')),
     log: readLog(root.get('log'), base),
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
+    slots: new Map(capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))),
     approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes, rate }),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),

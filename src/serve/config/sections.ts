@@ -1,31 +1,20 @@
-import type { Address, AdminSettings, Config, ForwardAuth, Telemetry, Tls } from '../../core/model/config.ts';
-import type { GatewayKeys, RateKeys } from '../../../schema/validators.js';
+import type { AdminSettings, Config, Tls } from '../../core/model/config.ts';
+import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import {
-  address,
-  addressOrOff,
-  adminToken,
-  anyText,
-  headerValue,
-  hostName,
-  network,
-  plainUrl,
-  reject,
-} from '../../core/config/values.ts';
-import type { Rate } from '../../core/model/route.ts';
-import { hopByHop } from '../../core/lib/http/header-fields.ts';
+import { address, addressOrOff, adminToken, hostName, isSameAddress, reject } from '../../core/config/values.ts';
+import type { CallerRate, Rate } from '../../core/model/route.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
 import type { Files } from '../../core/config/files.ts';
 
-/** `listen`, `admin` and `forward_auth`. Problems are reported to the fields. */
-export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin' | 'forwardAuth'> {
+/** `listen` and `admin`. Problems are reported to the fields. */
+export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin'> {
   const listen = root.get('listen').read(address);
   const admin = readAdmin(root.get('admin'));
-  if (isSame(listen, admin?.listen)) {
+  if (isSameAddress(listen, admin?.listen)) {
     root.get(root.get('admin').present ? 'admin' : 'listen').addProblem('listen and admin cannot share an address');
   }
-  return { listen, admin, forwardAuth: readForwardAuth(root.get('forward_auth'), listen, admin?.listen) };
+  return { listen, admin };
 }
 
 /** `admin`: an address, `off`, or a mapping with the address as `listen`. */
@@ -37,24 +26,6 @@ export function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | u
   const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
   // The listener removes the dot that ends an absolute name from a Host header too.
   return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
-}
-
-function readForwardAuth(
-  field: Field<GatewayKeys['forward_auth']>,
-  listen: Address,
-  admin: Address | undefined,
-): ForwardAuth | undefined {
-  const own = field.get('listen').read(address);
-  if (own === undefined) return undefined;
-  // A caller of this listener chooses the request that the gateway decides on.
-  if (isSame(own, listen)) field.get('listen').addProblem('forward_auth and listen cannot share an address');
-  if (isSame(own, admin)) field.get('listen').addProblem('forward_auth and admin cannot share an address');
-  return { listen: own, trusted: field.get('trusted').list(network) };
-}
-
-/** The system chooses another port for each port 0. */
-function isSame(one: Address, other: Address | undefined): boolean {
-  return one.port !== 0 && one.port === other?.port && one.host === other.host;
 }
 
 /** `limits`, except the default rate of routes. */
@@ -84,46 +55,10 @@ export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
   };
 }
 
-/** Headers that the exporter sets itself, and headers that change how a message is parsed. */
-const taken: ReadonlySet<string> = new Set([
-  ...hopByHop,
-  'content-encoding',
-  'content-length',
-  'content-type',
-  'expect',
-  'host',
-  'user-agent',
-]);
-
-type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
-
-/** `telemetry`. Problems are reported to the fields. */
-export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
-  if (!field.present) return undefined;
-  return {
-    otlp: field.get('otlp').read(collectorUrl) ?? '',
-    serviceName: field.get('service_name').read(anyText),
-    sample: field.get('sample').number(),
-    headers: readHeaders(field.get('headers')),
-  };
-}
-
-/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
-function collectorUrl(text: string): string {
-  const url = plainUrl(text).replace(/\/+$/, '');
-  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
-  return url;
-}
-
-function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<string, string>> {
-  const headers = new Map<string, string>();
-  for (const [key, value] of field.entries()) {
-    const name = key.toLowerCase();
-    if (taken.has(name)) value.addProblem('is reserved: the gateway sets it itself', 'key');
-    if (headers.has(name)) value.addProblem('is given twice', 'key');
-    headers.set(name, value.read(headerValue) ?? '');
-  }
-  return Object.fromEntries(headers);
+/** A rate of callers; undefined for `off`. */
+export function readCallerRate(field: Field<CallerRateKeys | undefined>): CallerRate | undefined {
+  const rate = readRate(field);
+  return rate && { ...rate, by: field.get('by').choice() };
 }
 
 const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {

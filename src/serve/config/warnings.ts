@@ -208,7 +208,7 @@ function freeVariables({ policies }: Judged): readonly Warning[] {
       .filter(({ key }) => key === 'resources')
       .map((entry): Path => ['resources', entry.name])
       .filter((path) => variablesIn(String(path[1])).length > 0)
-      .filter((path) => !rules.some((rule) => rule.startsWith(`${rulePath([...path, 'variables'])}`)))
+      .filter((path) => !rules.some((rule) => rule.startsWith(rulePath([...path, 'variables']))))
       .map((path) => {
         const message =
           'covers URIs as * does, and not only the template: write `variables` for what they may be, or *';

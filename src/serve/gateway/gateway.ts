@@ -1,6 +1,6 @@
 /**
  * The composition root: builds the gateway of one configuration. It wires the steps before a route is known; the stages
- * of a route are wired in `route-stages.ts`, the questions of proxies in `forward-auth.ts`.
+ * of a route are wired in `route-stages.ts`.
  *
  * @module
  */
@@ -17,7 +17,6 @@ import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createFrontDoorMetadata, createPublish, createRootEndpoints } from '../../core/gateway/respond/publish.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
-import { createForwardAuth } from '../../capabilities/forward-auth/forward-auth.ts';
 import {
   type ConfigScope,
   type ConfiguredGateway,
@@ -86,8 +85,16 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
     ...gateway,
     reconsider: (stream) => routed(stream.call.path).reconsider(stream),
     revalidate: async (token, { path, client }) => routed(path).authentication?.revalidate(token, client),
-    forwardAuth: createForwardAuth(gateway, (call) => routed(call.path).forwardAuthStages, { config, crossOrigin }),
+    listeners: processScope.listeners.map((listener, index) =>
+      listener.gateway(gateway, { config, crossOrigin, route: (call) => stagesAt(index, call) }),
+    ),
   };
+
+  function stagesAt(listener: number, { path }: Call): Stages {
+    const stages = routed(path).listeners[listener];
+    if (stages === undefined) throw new TypeError('an endpoint has stages for each listener');
+    return stages;
+  }
 
   /** Refuses a call that no route has. */
   function recordRefusal(call: Call, denial: Denial): void {

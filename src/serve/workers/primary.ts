@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import type { Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
-import { watchFiles } from '../../core/config/watch.ts';
+import { watchFiles } from '../config/watch.ts';
 import {
   type AnswerOf,
   type ArgumentOf,
@@ -158,6 +158,7 @@ export async function startWorkers(
   return {
     url: url ?? '',
     adminUrl: admin?.url,
+    listeners: [],
     log,
     reopenLog: () => tellAll({ kind: 'reopen-log' }),
     kept: undefined,

@@ -2,9 +2,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
 import { PolicyError } from '../../../src/core/policy/document.ts';
-import { isExpected } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
+import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed, prove } from '../../../src/analysis/prove/prove.ts';
 import { property } from '../../support/property.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
@@ -30,7 +30,7 @@ const about = (
   when: object,
   then: PropertyDocument['then'] = 'deny',
   for_all: PropertyDocument['for_all'] = {},
-): Omit<PropertyDocument, 'name'> => ({ for_all, when: when as never, then });
+): Omit<PropertyDocument, 'name'> => ({ for_all, when, then });
 const ownId = { variables: { id: { claim: 'sub' } } };
 const notOwnId = { request: 'GET /users/{id}/**', variables: { id: { not: { claim: 'sub' } } } };
 const ownTenant = { variables: { tenant: { claim: 'tenant' } } };

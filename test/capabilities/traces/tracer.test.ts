@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { readTraceContext } from '../../../src/core/lib/http/trace-context.ts';
-import type { Tracer } from '../../../src/core/model/tracer.ts';
+import type { Tracer } from '../../../src/capabilities/traces/span.ts';
 import { type SpanExportObserver, createTracer } from '../../../src/capabilities/traces/tracer.ts';
 import { startCollector } from '../../support/collector.ts';
 import { startBeforeEach } from '../../support/start-before.ts';

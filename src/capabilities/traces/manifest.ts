@@ -1,0 +1,29 @@
+/**
+ * Spans of calls for a collector, `docs/monitoring.md`.
+ *
+ * @module
+ */
+
+import type { Capability } from '../capability.ts';
+import { readTelemetry, telemetry } from './settings.ts';
+
+export const traces: Capability = {
+  name: 'telemetry',
+  readSection(root) {
+    const settings = readTelemetry(root.get('telemetry'));
+    return settings && telemetry.with(settings);
+  },
+  restarts: { telemetry: { slot: telemetry } },
+  metrics: {
+    sallyport_trace_spans_total: {
+      kind: 'counter',
+      help: 'Spans that the collector took, and those that were given up',
+      labels: ['result'],
+    },
+  },
+  async openTracing(config, parts) {
+    const settings = telemetry.of(config);
+    // OpenTelemetry is larger than everything else together.
+    return settings && (await import('./opened.ts')).openTraces(settings, parts);
+  },
+};

@@ -1,0 +1,62 @@
+import type { GatewayKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import { anyText, headerValue, plainUrl, reject } from '../../core/config/values.ts';
+import { hopByHop } from '../../core/lib/http/header-fields.ts';
+import { Slot } from '../../core/model/gate.ts';
+
+/** The collector of spans. */
+export interface Telemetry {
+  /** The collector's base URL, OTLP over HTTP, without a trailing slash. */
+  readonly otlp: string;
+  /** `service.name` of the spans. */
+  readonly serviceName: string;
+  /** The fraction of traces to record, from 0 to 1, if no party before the gateway has decided. */
+  readonly sample: number;
+  /** Sent to the collector; secrets. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `telemetry`; undefined: the gateway makes no spans. */
+export const telemetry = new Slot<Telemetry>();
+
+/** Headers that the exporter sets itself, and headers that change how a message is parsed. */
+const taken: ReadonlySet<string> = new Set([
+  ...hopByHop,
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'user-agent',
+]);
+
+type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
+
+/** Reads `telemetry`. Problems are reported to the fields. */
+export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
+  if (!field.present) return undefined;
+  return {
+    otlp: field.get('otlp').read(collectorUrl) ?? '',
+    serviceName: field.get('service_name').read(anyText),
+    sample: field.get('sample').number(),
+    headers: readHeaders(field.get('headers')),
+  };
+}
+
+/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
+function collectorUrl(text: string): string {
+  const url = plainUrl(text).replace(/\/+$/, '');
+  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
+  return url;
+}
+
+function readHeaders(field: Field<TelemetryKeys['headers']>): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const [key, value] of field.entries()) {
+    const name = key.toLowerCase();
+    if (taken.has(name)) value.addProblem('is reserved: the gateway sets it itself', 'key');
+    if (headers.has(name)) value.addProblem('is given twice', 'key');
+    headers.set(name, value.read(headerValue) ?? '');
+  }
+  return Object.fromEntries(headers);
+}
