@@ -5,7 +5,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ratePoints, SLOT_MS } from '../../core/telemetry/rates.ts';
+import { ratePoints, SLOT_MS } from './rates.ts';
 import { AdminRefusal } from '../../serve/admin/access.ts';
 import { DraftProcess } from './draft-process.ts';
 import { detailOf } from './detail.ts';

@@ -18,7 +18,7 @@ import type { Gap } from '../../analysis/review/coverage.ts';
 import type { Explained } from '../../analysis/review/explained.ts';
 import type { CountedDifference } from '../../analysis/review/replay.ts';
 import type { TestResult } from '../../analysis/review/run-tests.ts';
-import type { RatePoint } from '../../core/telemetry/rates.ts';
+import type { RatePoint } from './rates.ts';
 
 export type { RatePoint };
 

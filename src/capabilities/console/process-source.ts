@@ -6,9 +6,9 @@ import type {
 } from '../../core/model/operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
-import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
-import type { RateSlot } from '../../core/telemetry/rates.ts';
-import type { Recorder } from '../../core/telemetry/events.ts';
+import type { CountedDecision } from './recent-decisions.ts';
+import type { RateSlot } from './rates.ts';
+import type { Recorder } from './recorder.ts';
 import {
   type Batch,
   type DecisionRow,

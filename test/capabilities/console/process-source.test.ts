@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Batch } from '../../../src/capabilities/console/messages.ts';
 import { createProcessConsole } from '../../../src/capabilities/console/process-source.ts';
 import type { Outcome } from '../../../src/core/model/outcome.ts';
-import { Recorder } from '../../../src/core/telemetry/events.ts';
+import { Recorder } from '../../../src/capabilities/console/recorder.ts';
 
 function outcome(id: number, allow: boolean): Outcome {
   const call = { id: '', decision: String(id), method: 'GET', startedAt: 0, trace: undefined };
