@@ -3,7 +3,6 @@ import type { Field } from '../core/config/field.ts';
 import type { Files } from '../core/config/files.ts';
 import type { Problem } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
-import type { ActionParts } from '../core/gateway/authorize/authorize.ts';
 import type { ForwardParts } from '../core/gateway/forward/forward.ts';
 import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
@@ -163,10 +162,9 @@ export interface RestartPlace {
 }
 
 /** What the stages of a listener of a capability are made of, on one route. */
-export interface ListenerRouteParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'toolHeaders' | 'states'> {
-  /** Reads a whole body within the configured limit. */
-  readonly readBody: (call: Call) => Promise<Buffer>;
-  readonly limits: ActionParts['limits'];
+export interface ListenerRouteParts extends Pick<ForwardParts, 'publicUrl' | 'claimed' | 'states'> {
+  /** Reads a call that can present neither a session nor a handle. */
+  readonly readAction: Stages['readAction'];
   readonly crossOrigin: CrossOrigin;
   /** The value of `DPoP-Nonce`, where the route requires one. */
   readonly nonce: (() => string) | undefined;

@@ -37,10 +37,10 @@ type OwnHandles = Pick<Action, 'mcpName' | 'tasks' | 'continues' | 'body'>;
  * owner presents it.
  */
 export class Bindings {
-  readonly #route: Pick<Route, 'name' | 'protocol'>;
+  readonly #route: Pick<Route, 'name'>;
   readonly #parts: BindingParts;
 
-  constructor(route: Pick<Route, 'name' | 'protocol'>, parts: BindingParts) {
+  constructor(route: Pick<Route, 'name'>, parts: BindingParts) {
     this.#route = route;
     this.#parts = parts;
   }
@@ -63,9 +63,8 @@ export class Bindings {
     return { ...handles, sessionId, lastEventId };
   }
 
-  /** The `Mcp-Session-Id` that the client gets. On an HTTP route the header has no meaning and passes unchanged. */
+  /** The `Mcp-Session-Id` that the client gets; undefined: none. */
   giveSession(theirs: string, { principal, action }: Grant): string | undefined {
-    if (this.#route.protocol === 'http') return theirs;
     return action.era === 'modern' ? undefined : this.#parts.sessions.bind(theirs, this.#owner(principal));
   }
 

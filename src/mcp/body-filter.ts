@@ -1,20 +1,8 @@
+import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
 import { Gatherer } from '../core/lib/gatherer.ts';
 import { utf8Text } from '../core/lib/utf8.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Action } from '../core/model/grant.ts';
-
-/** Changes the body of an answer on its way to the client. If a method throws, the answer ends there. */
-export interface BodyFilter {
-  /**
-   * Reads the next chunk, or undefined for the end, before the filter takes it. The filter must not take it until the
-   * promise is fulfilled. Default: nothing is needed.
-   */
-  readonly prepare?: (chunk: Buffer | undefined) => Promise<void> | undefined;
-  /** Takes the next chunk; returns what can be sent now, which may be nothing. */
-  push(chunk: Buffer): readonly Buffer[];
-  /** Returns what remains to be sent at the end of the body. */
-  end(): readonly Buffer[];
-}
 
 /** A change of the messages in an answer. */
 export interface Rewriting {

@@ -2,7 +2,8 @@ import { Gatherer } from '../core/lib/gatherer.ts';
 import { utf8Text } from '../core/lib/utf8.ts';
 import { Denial } from '../core/model/denial.ts';
 import { UnreadAnswer } from './unread-answer.ts';
-import { type BodyFilter, MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
+import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
+import { MAX_READ_BYTES, OPEN_BRACE, type Rewriting, withoutBom } from './body-filter.ts';
 
 const [LF, CR] = [0x0a, 0x0d];
 const eventEnd = Buffer.from('\n\n');

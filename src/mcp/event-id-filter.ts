@@ -1,5 +1,5 @@
 import { Gatherer } from '../core/lib/gatherer.ts';
-import type { BodyFilter } from './body-filter.ts';
+import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
 
 const [LF, CR, SPACE] = [0x0a, 0x0d, 0x20];
 /** A longer line fits in no header section, so that no client could present its id. */

@@ -1,4 +1,4 @@
-import type { BodyFilter } from './body-filter.ts';
+import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
 
 /** The longest spelling of a string that counts, every character of it escaped: longer ones are sent as they come. */
 const LONGEST = '""'.length + 'cachescope'.length * '\\u0000'.length;

@@ -99,8 +99,8 @@ export async function startFrontDoorProcess(
       }
       return {
         ...gateway,
-        reload(next, nextSnapshot) {
-          gateway.reload(next, nextSnapshot);
+        async reload(next, nextSnapshot) {
+          await gateway.reload(next, nextSnapshot);
           snapshot = nextSnapshot;
           tell({ kind: 'reload', file, snapshot });
         },

@@ -45,7 +45,7 @@ export async function reloadOnEdit(
       const loaded = await load(file);
       await watching.follow(loaded.files, begun);
       requireShared(loaded, file, processes);
-      use(loaded);
+      await use(loaded);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       await watching.follow([...new Set([...first.files, ...error.files])], begun);
@@ -53,12 +53,12 @@ export async function reloadOnEdit(
     }
   }
 
-  function use({ config, snapshot }: Loaded): void {
+  async function use({ config, snapshot }: Loaded): Promise<void> {
     for (const [key, value] of Object.entries(fixedIn(config))) {
       if (isDeepStrictEqual(value, startedWith[key])) continue;
       running.log.event('warn', `${key} changed: a restart is needed for it, the rest is in force`);
     }
-    running.reload(config, snapshot);
+    await running.reload(config, snapshot);
     running.log.event('info', 'configuration reloaded', { config: config.hash, before: inForce });
     inForce = config.hash;
   }

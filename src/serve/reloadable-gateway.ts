@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../tokens/authenticator.ts';
@@ -11,8 +11,7 @@ import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capa
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
-import { createOwnerBound } from '../mcp/bindings.ts';
-import { createToolHeaderMemory } from '../mcp/tool-headers.ts';
+import type { createMcp } from '../mcp/mcp-route.ts';
 import type {
   AuthorizationServer,
   AuthorizationServerClient,
@@ -54,7 +53,7 @@ export interface ReloadableGateway {
   readonly sharedStore: () => StoreState | undefined;
   readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'operatorApprovals' | 'state'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
-  readonly use: (config: Config) => void;
+  readonly use: (config: Config) => Promise<void>;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */
   readonly endTokens: (digests: readonly string[]) => void;
   /** Ends all open streams and WebSockets. */
@@ -66,7 +65,7 @@ export interface ReloadableGateway {
  * Builds a gateway that can be reloaded. Authorization servers are discovered in the background: an unavailable one
  * delays only the requests that need it.
  */
-export function createReloadableGateway(config: Config, surroundings: Surroundings): ReloadableGateway {
+export async function createReloadableGateway(config: Config, surroundings: Surroundings): Promise<ReloadableGateway> {
   const { log, events, clock, tracing } = surroundings;
   const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
@@ -93,7 +92,6 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
-    toolHeaders: createToolHeaderMemory(),
     streams: {
       add(stream) {
         open.add(stream);
@@ -116,9 +114,14 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
-  use(config);
+  /** Undefined until a configuration has an MCP route. */
+  let mcp: ReturnType<typeof createMcp> | undefined;
+  await use(config);
 
-  function use(next: Config): void {
+  async function use(next: Config): Promise<void> {
+    if (next.routes.some(({ protocol }) => protocol === 'mcp')) {
+      mcp ??= (await import('../mcp/mcp-route.ts')).createMcp(clock, randomUUID);
+    }
     const before = clients;
     const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const configScope = configScopeOf(next, prepared.limiters);
@@ -149,7 +152,7 @@ export function createReloadableGateway(config: Config, surroundings: Surroundin
       clients: served,
       limiters,
       capabilities: capabilities.open({ config: next, clients: served, secret }),
-      sessions: createOwnerBound(secret),
+      openMcp: mcp?.(secret),
     };
   }
 

@@ -35,7 +35,7 @@ export interface Service extends Pick<ReloadableGateway, 'servers' | 'sharedStor
   /** The listeners of capabilities. */
   readonly listeners: readonly ListeningAt[];
   /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
-  reload(config: Config): void;
+  reload(config: Config): Promise<void>;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -56,7 +56,7 @@ export async function startService(
 ): Promise<Service> {
   const { log, events } = surroundings;
   const own = await openListeners(config);
-  const newest = createReloadableGateway(config, { ...surroundings, listeners: own });
+  const newest = await createReloadableGateway(config, { ...surroundings, listeners: own });
 
   const onMalformed: OnMalformed = (reason, detail) => {
     const call = {

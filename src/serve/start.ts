@@ -39,7 +39,7 @@ export interface Running {
   readonly listeners: readonly ListeningAt[];
   readonly log: Log;
   /** Serves by `config` from the next request on. `snapshot`: what it was read from. */
-  reload(config: Config, snapshot: Snapshot): void;
+  reload(config: Config, snapshot: Snapshot): void | Promise<void>;
   /**
    * Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. Several processes learn of
    * them from `shared`.
@@ -202,9 +202,9 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     reopenLog,
     endTokens: service.endTokens,
     kept,
-    reload(next) {
+    async reload(next) {
       kept?.use(next);
-      service.reload(next);
+      await service.reload(next);
       admin?.reload(next.admin);
       Object.assign(inForce, { config: next, since: clock(), problems: [] } satisfies InForce);
     },

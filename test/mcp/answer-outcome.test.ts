@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
-import { answerOutcome, mayBeAnswer } from '../../src/mcp/message.ts';
+import type { Action } from '../../src/core/model/grant.ts';
+import type { CountedCall } from '../../src/core/model/history.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
+import { outcomeReading } from '../../src/mcp/answer-filter.ts';
+import { answerOutcome, mayBeAnswer } from '../../src/mcp/message.ts';
 
 const call = mcpMethod('tools/call');
 
@@ -62,4 +65,18 @@ test.each<[string, boolean]>([
 ])('whether %s may be an answer: %s', (text, may) => {
   expect(mayBeAnswer(text)).toBe(may);
   expect(mayBeAnswer(Buffer.from(text))).toBe(may);
+});
+
+test.each<[answer: object, settled: readonly unknown[]]>([
+  [{ result: {} }, ['answered', expect.any(String)]],
+  [{ error: {} }, ['returned', 'the upstream answered with an error']],
+  [{ result: { resultType: 'input_required' } }, ['waiting', expect.any(String)]],
+  [{ result: { task: {} } }, ['task', expect.any(String)]],
+  [{ result: {}, error: {} }, []],
+])('%j settles its call with %j, and is not changed', (answer, expected) => {
+  const settled: unknown[] = [];
+  const counted = { settle: (...told: unknown[]) => settled.push(...told) } as unknown as CountedCall;
+  const action = { attempt: { kind: 'mcp', method: call }, messageId: 1 } as unknown as Action;
+  expect(outcomeReading(action, counted).rewrite(JSON.stringify({ id: 1, ...answer }))).toBeUndefined();
+  expect(settled).toEqual(expected);
 });

@@ -14,7 +14,7 @@ const sessions = createOwnerBound('a key of at least thirty-two characters');
 const handles = new HandleBinding(sessions, Date.now);
 let calls = 0;
 const parts = { sessions, handles, uuid: () => `call ${(calls += 1)}` };
-const bindings = new Bindings({ name: 'tools', protocol: 'mcp' }, parts);
+const bindings = new Bindings({ name: 'tools' }, parts);
 
 const issuer = 'https://issuer.example';
 /** Without a name: a token that names neither a subject nor a client. */
@@ -89,11 +89,6 @@ describe('Mcp-Session-Id', () => {
     expect(bindings.giveSession('theirs', grantOf(alice, { era: 'modern' }))).toBeUndefined();
     const fields = { ...modern, mcpSessionId: 'theirs' };
     expect(presented(fields, notification)).toHaveProperty('sessionId', undefined);
-  });
-
-  test('passes unchanged on an HTTP route', () => {
-    const http = new Bindings({ name: 'tools', protocol: 'http' }, parts);
-    expect(http.giveSession('theirs', grantOf(alice))).toBe('theirs');
   });
 });
 
@@ -243,7 +238,7 @@ describe('tasks and states that a client presents', () => {
 test('the handles of an answer are bound to the caller and the request, and only the tasks that the action names', () => {
   const asked: unknown[] = [];
   const recorder = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
-  const recorded = new Bindings({ name: 'tools', protocol: 'mcp' }, { ...parts, handles: recorder });
+  const recorded = new Bindings({ name: 'tools' }, { ...parts, handles: recorder });
   const [tasks, owner] = [new Map([['a', undefined]]), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
   const attempt = message('tools/call', 'tool pay');
   expect(recorded.giveHandles('text', grantOf(alice, { tasks, attempt }), 'counted')).toBe('3');

@@ -1,4 +1,4 @@
-import type { BodyFilter } from '../../src/mcp/body-filter.ts';
+import type { BodyFilter } from '../../src/core/gateway/forward/answer-messages.ts';
 
 /** What a filter sends of a body that comes in pieces, cut at these places of it, whatever they are. */
 export function inPieces(filter: BodyFilter, body: Buffer, cuts: readonly number[] = []): Buffer {

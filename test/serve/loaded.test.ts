@@ -67,6 +67,7 @@ const features = {
   possession: /^src\/capabilities\/possession\/(?:proof-check|dpop-proof)\.ts/,
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
+  MCP: /^src\/mcp\//,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
@@ -111,10 +112,18 @@ ${more}
   const exchanging = 'token: exchange, exchange: { client_id: gateway, client_secret: secret }';
   const api = `  - { name: api, path: /api, audience: api, dpop: {}, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
 
-  test('loads no code of features that are off', { timeout: 120_000 }, async () => {
-    const loaded = await loads(route(), '{}');
+  const http = `routes:
+  - { name: api, path: /mcp, audience: "http://gateway.test/mcp", upstream: { url: "UPSTREAM/mcp" } }
+`;
+
+  test.each<[protocol: string, routes: string, own: readonly string[]]>([
+    ['HTTP', http, []],
+    ['MCP', route(), ['MCP']],
+  ])('loads no code of features that are off, with a route of %s', { timeout: 120_000 }, async (_, routes, own) => {
+    const loaded = await loads(routes, '{}');
     expect(loaded).toContain('src/core/gateway/pipeline.ts');
-    for (const pattern of Object.values(features)) expect(loaded.filter((each) => pattern.test(each))).toEqual([]);
+    const used = Object.entries(features).filter(([, pattern]) => loaded.some((each) => pattern.test(each)));
+    expect(used.map(([name]) => name)).toEqual(own);
   });
 
   test(

@@ -18,7 +18,7 @@ beforeEach(async () => {
     { write() {}, writeText() {}, dropped: 0, close: async () => {} },
   );
   const { events, meters } = createMetrics(metricRows);
-  newest = createReloadableGateway(await configOf('main'), { log, events, meters, clock: Date.now });
+  newest = await createReloadableGateway(await configOf('main'), { log, events, meters, clock: Date.now });
 });
 afterEach(async () => {
   await newest.close();
@@ -45,7 +45,7 @@ test('a configuration whose gateway cannot be built changes nothing, not even th
       { path: '/', authorizationServers: [{ name: 'main' } as AuthorizationServer] },
     ] as unknown as Config['routes'],
   };
-  expect(() => newest.use(broken)).toThrow(TypeError);
+  await expect(newest.use(broken)).rejects.toThrow(TypeError);
   expect(newest.current).toBe(before);
   expect(newest.sharedStore()).toBeUndefined();
   expect(newest.servers()).toEqual(servers);

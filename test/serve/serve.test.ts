@@ -95,7 +95,7 @@ test('a reload with another admin token ends the old token and its sessions', as
   const statuses = () => Promise.all([bearer(second), bearer(first), { cookie }].map(statusOf));
   expect(await statuses()).toEqual([401, 200, 200]);
   const { config, snapshot } = await loadWith(second);
-  gateway.reload(config, snapshot);
+  await gateway.reload(config, snapshot);
   expect(await statuses()).toEqual([200, 401, 401]);
 });
 

@@ -5,7 +5,6 @@ import { reloadOnEdit } from '../../src/serve/reload.ts';
 import { start } from '../../src/serve/start.ts';
 import { load } from '../../src/serve/config/load.ts';
 import type { Clock } from '../../src/core/lib/clock.ts';
-import type { Ledger } from '../../src/core/model/ledger.ts';
 import { adminAt, keepConfig, noLongerAdminAt } from './secrecy.ts';
 import { createWrittenLog, type Line, type WrittenLog } from './written-log.ts';
 
@@ -33,8 +32,6 @@ export interface TestGatewayOptions {
   /** Default: a free port of loopback. */
   readonly listen?: string;
   readonly clock?: Clock;
-  /** Counts calls for rules over time. Default: in memory. */
-  readonly ledger?: Ledger | undefined;
   readonly env?: NodeJS.ProcessEnv;
   /** Called with each line of the log. */
   readonly onLine?: (line: Line) => void;
@@ -116,7 +113,6 @@ async function startFromFiles(options: TestGatewayOptions) {
   const running = await start(loaded.config, {
     output,
     ...(options.clock !== undefined && { clock: options.clock }),
-    ...(options.ledger !== undefined && { ledger: options.ledger }),
   });
   adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';

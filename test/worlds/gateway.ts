@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../src/core/lib/clock.ts';
-import type { Ledger } from '../../src/core/model/ledger.ts';
 import { startTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { exchangeRaw } from '../support/raw.ts';
@@ -67,8 +66,6 @@ export interface WorldOptions {
   readonly publicUrl?: string;
   /** The clock of the gateway. Default: the real time, and what {@link World.advance} adds. */
   readonly clock?: Clock | undefined;
-  /** Counts calls for rules over time. Default: in memory. */
-  readonly ledger?: Ledger | undefined;
 }
 
 /** The public URL of the gateway, unless a test sets another one. */
@@ -83,7 +80,6 @@ export async function startWorld({ claims = { aud: 'a' }, ...options }: WorldOpt
     yaml: (options.yaml ?? yamlOf(options))(issuer.url, upstream.url),
     publicUrl: options.publicUrl ?? publicUrl,
     clock,
-    ledger: options.ledger,
     ...(options.admin !== undefined && { admin: options.admin }),
     policies: options.policies ?? {},
     env: options.env?.(issuer.url, upstream.url) ?? {},

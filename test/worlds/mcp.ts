@@ -1,4 +1,3 @@
-import type { Ledger } from '../../src/core/model/ledger.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld, type World } from './gateway.ts';
 
@@ -28,8 +27,6 @@ interface McpWorldOptions {
   readonly top?: string;
   /** How the upstream answers at first. */
   readonly handle?: RequestHandler;
-  /** Counts calls for rules over time. Default: in memory. */
-  readonly ledger?: Ledger;
 }
 
 const anyAnswer: RequestHandler = (_request, response) =>
@@ -42,7 +39,6 @@ export async function startMcpWorld({
   route = '',
   top = '',
   handle = anyAnswer,
-  ledger,
 }: McpWorldOptions = {}): Promise<McpWorld> {
   // The gateway may ask the upstream before this function returns.
   const started: { world?: McpWorld } = {};
@@ -65,7 +61,6 @@ routes:
     policies: { tools: policy, 'tools.lock': lock },
     upstream: (request, response, body) => (started.world?.handle ?? handle)(request, response, body),
     claims: { aud: 'http://gateway.test/mcp' },
-    ledger,
   });
   const world: McpWorld = {
     ...base,

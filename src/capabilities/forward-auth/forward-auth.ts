@@ -5,14 +5,11 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
-import { createActionReader } from '../../core/gateway/authorize/authorize.ts';
 import { declaresBody } from '../../core/lib/http/header-fields.ts';
 import { arrive } from '../../core/gateway/listen/call.ts';
 import { originalCall } from './original-request.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
-import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Address } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -47,12 +44,6 @@ export function createListener(address: Address): OwnListener {
 }
 
 /**
- * Knows no session and no task. The gateway binds them to their caller in the answers that issue them, and it does not
- * see these answers here.
- */
-const noHandles: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
-
-/**
  * The methods of an MCP route that can be decided here. A GET opens a stream, which could outlive its token. A DELETE
  * ends a session, which is not known here. The question also does not show whether either has a body.
  */
@@ -61,21 +52,11 @@ const decidableMethods: ReadonlySet<string> = new Set(['POST']);
 /** Creates the stages for questions about the calls of a route: they decide as `stages` do, and do not forward. */
 function createForwardAuthStages(
   stages: Stages & { readonly route: Route },
-  { readBody, limits, publicUrl, crossOrigin, claimed, toolHeaders, states, nonce }: ListenerRouteParts,
+  { readAction, publicUrl, crossOrigin, claimed, states, nonce }: ListenerRouteParts,
 ): Stages {
   const { route } = stages;
   const isMcp = route.protocol === 'mcp';
   const permit = createPermitHeaders(route, claimed, states);
-  const readAction = createActionReader(route, {
-    readBody,
-    limits,
-    bindings: new Bindings(route, {
-      sessions: noHandles,
-      handles: new HandleBinding(noHandles, Date.now),
-      uuid: randomUUID,
-    }),
-    toolHeaders,
-  });
   const methods = isMcp ? decidableMethods : methodsOf(route);
 
   return {

@@ -40,7 +40,7 @@ export interface Stages {
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
   /** Counts the call against the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
   readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
-  /** Reads what the call attempts, on an MCP route from its message. `authorize/authorize.ts` */
+  /** Reads what the call attempts, on an MCP route from its message. `mcp/action.ts` */
   readAction(call: Call, principal: Principal | undefined): Soon<Action>;
   /** Decides by the policy of the route. `authorize/authorize.ts` */
   authorize(principal: Principal | undefined, action: Action): Grant;

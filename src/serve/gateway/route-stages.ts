@@ -4,11 +4,10 @@
  * @module
  */
 
-import { randomUUID } from 'node:crypto';
 import { type Authentication, type Authenticators, createRevocationGuard } from '../../tokens/authenticator.ts';
 import { createTokenReader } from '../../tokens/credentials.ts';
 import { createPossession } from '../../tokens/possession.ts';
-import { createActionReader, createAuthorize, createRequestReader } from '../../core/gateway/authorize/authorize.ts';
+import { createAuthorize, createRequestReader } from '../../core/gateway/authorize/authorize.ts';
 import type { ConnectionPools } from '../../core/gateway/forward/connection-pool.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createRewriteLocation } from '../../core/gateway/forward/locations.ts';
@@ -24,7 +23,7 @@ import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
 import { createFailures } from '../../core/gateway/limit/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
-import { Bindings, HandleBinding, type OwnerBound } from '../../mcp/bindings.ts';
+import type { McpRoute, OpenMcpRoute } from '../../mcp/mcp-route.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Grant, PresentedToken } from '../../core/model/grant.ts';
@@ -38,7 +37,6 @@ import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/r
 import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
 import type { Opened, OwnEndpoint, OwnListener } from '../../capabilities/capability.ts';
-import type { ToolHeaders } from '../../mcp/tool-headers.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Failures, RateLimiters } from '../../core/model/shared.ts';
@@ -77,7 +75,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, capabilities, sessions } = configScope;
+  const { clients, limiters, capabilities } = configScope;
   const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -86,7 +84,6 @@ export function createWiring(
     processScope.revocation &&
     createRevocationGuard(processScope.revocation.check, config.revocation.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
-  const handles = new HandleBinding(sessions, clock);
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
@@ -140,16 +137,15 @@ export function createWiring(
 
   function ofRoute(route: Route): ServedEndpoint {
     const crossOrigin = route.isFrontDoor ? anyOrigin : ofAllowed;
-    const bindings = new Bindings(route, { sessions, handles, uuid: randomUUID });
+    const mcp = route.protocol === 'mcp' ? mcpRoute(route) : undefined;
     const revalidate = async (token: PresentedToken): Promise<unknown> => authentication?.revalidate(token);
-    const stateOf = (grant: Grant): string => bindings.giveApprovalState(grant);
+    const stateOf = (grant: Grant): string => mcp?.giveApprovalState(grant) ?? '';
     const onRoute: readonly OnRoute[] = capabilities.map((each, index) =>
       each.of(route, { revalidate, stateOf, later: () => gatesOf(onRoute.slice(index + 1)) }),
     );
     const gates = gatesOf(onRoute);
     const proofs = onRoute.find((each) => each.proofs !== undefined)?.proofs;
     const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin, proofs);
-    const toolHeaders = processScope.toolHeaders(route.upstream.origin + route.upstream.path);
     const { nonce } = refusing;
     const credential = credentialSource(route, onRoute);
     const askAboutList = onRoute.find((each) => each.askAboutList !== undefined)?.askAboutList;
@@ -160,12 +156,12 @@ export function createWiring(
       streams,
       observer: events,
       clock,
-      toolHeaders,
-      answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
-      askAboutList,
-      onWithheld: config.log.lists ? events.listed : undefined,
+      messages: mcp?.messages({
+        answers: onRoute.map(({ answers }) => answers).filter((part) => part !== undefined),
+        askAboutList,
+        onWithheld: config.log.lists ? events.listed : undefined,
+      }),
       states: onRoute.flatMap(({ states }) => states ?? []),
-      bindings,
       onUnauthorized: credential.onUnauthorized,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
@@ -175,14 +171,15 @@ export function createWiring(
         reservedCookies: route.isFrontDoor ? ownCookies.admin : ownCookies.all,
         upstreamChallenges: route.isFrontDoor || route.upstream.token === 'forward',
         nonce,
-        sessionId: (theirs, grant) => bindings.giveSession(theirs, grant),
+        // On an HTTP route the header has no meaning.
+        sessionId: (theirs, grant) => (mcp === undefined ? theirs : mcp.giveSession(theirs, grant)),
       }),
     };
     const stages: Stages & { readonly route: Route } = {
       ...ofCaller,
       ...(route.isFrontDoor && { allow: allowed.requireHost }),
       admitUpgrade: createAdmitUpgrade(route),
-      readAction: createActionReader(route, { readBody: readWhole, limits: config.limits.json, bindings, toolHeaders }),
+      readAction: mcp?.readAction ?? createRequestReader(route),
       authorize: createAuthorize(
         route,
         clock,
@@ -204,8 +201,7 @@ export function createWiring(
       listeners: listeners.map((listener) =>
         listener.stagesOf(stages, {
           ...forwarding,
-          readBody: readWhole,
-          limits: config.limits.json,
+          readAction: mcp?.readQuestion ?? createRequestReader(route),
           crossOrigin,
           nonce,
         }),
@@ -227,8 +223,13 @@ export function createWiring(
     };
   }
 
-  function readWhole(call: Call): Promise<Buffer> {
-    return readBody(call, requestBodyBytes, room);
+  /** @throws {TypeError} where its code is not loaded: a route that reads no message must not serve in its place. */
+  function mcpRoute(route: Route): McpRoute {
+    if (configScope.openMcp === undefined) throw new TypeError(`route ${route.name}: MCP is not loaded`);
+    return configScope.openMcp(route, {
+      readBody: (call) => readBody(call, requestBodyBytes, room),
+      limits: config.limits.json,
+    });
   }
 }
 
@@ -265,8 +266,6 @@ export interface ProcessScope {
   readonly streams: OpenStreams;
   /** Those besides the listener of clients. */
   readonly listeners: readonly OwnListener[];
-  /** What the tools of an upstream declare, by its URL. */
-  readonly toolHeaders: (upstreamUrl: string) => ToolHeaders;
   /**
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.
@@ -279,7 +278,8 @@ export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
   readonly capabilities: readonly Opened[];
-  readonly sessions: OwnerBound;
+  /** Undefined without an MCP route. */
+  readonly openMcp: OpenMcpRoute | undefined;
 }
 
 /** The gateway of one configuration. */

@@ -102,7 +102,7 @@ async function reload(
 ): Promise<readonly string[]> {
   try {
     const config = await loadSnapshot(file, snapshot);
-    service.reload(config);
+    await service.reload(config);
     kept?.use(config);
     return [];
   } catch (error) {

@@ -199,7 +199,7 @@ routes:
     async reload() {
       try {
         const { config, snapshot } = await load(file);
-        running.reload(config, snapshot);
+        await running.reload(config, snapshot);
         return [];
       } catch (error) {
         const problems = (error as Error).message.split('\n');

@@ -6,13 +6,12 @@ import type { Call } from '../../model/call.ts';
 import type { StatesCaller } from '../../model/gate.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
-import { answerFilter, type FilterParts } from './answer-filter.ts';
 import type { ConnectionPools } from './connection-pool.ts';
 import { Relay, type RelayParts } from './relay.ts';
 import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
 
 /** The parts that forwarding on a route is made of. */
-export interface ForwardParts extends FilterParts, Omit<RelayParts, 'route'> {
+export interface ForwardParts extends Omit<RelayParts, 'route'> {
   readonly publicUrl: string;
   readonly connections: ConnectionPools;
   /** The identity headers of all routes, as `identityNames` returns them. */
@@ -31,7 +30,7 @@ const LINGER_MS = 1_000;
  *   begins; a later failure breaks the answer off.
  */
 export function createForward(route: Route, parts: ForwardParts): (granted: GrantedCall) => Promise<void> {
-  const { publicUrl, connections, claimed, states } = parts;
+  const { publicUrl, connections, claimed, states, messages } = parts;
   const upstream = connections.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
@@ -42,7 +41,7 @@ export function createForward(route: Route, parts: ForwardParts): (granted: Gran
     const { call, grant, held, counted } = granted;
     // The client left during an earlier stage: no `close` event will follow.
     if (call.response.closed) return Promise.resolve();
-    const filter = answerFilter(route, granted, parts);
+    const filter = messages?.filter(granted);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(call.path, call.query),

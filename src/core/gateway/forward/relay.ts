@@ -2,12 +2,12 @@ import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
 import { Gatherer } from '../../lib/gatherer.ts';
-import { type BodyFilter, refusalEvent, subscriptionEnd } from '../../../mcp/body-filter.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
+import type { CallOutcome } from '../../model/history.ts';
 import type { Route } from '../../model/route.ts';
-import { type AnswerFilter, outcomeOfStatus } from './answer-filter.ts';
+import type { AnswerFilter, AnswerMessages, BodyFilter } from './answer-messages.ts';
 import { ClientAnswer } from './client-answer.ts';
 import { OpenStream, type OpenStreams } from './open-streams.ts';
 import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
@@ -16,6 +16,8 @@ import type { CleanAnswer, ResponseHeaders } from './response-headers.ts';
 export interface RelayParts {
   readonly route: Route;
   readonly cleanAnswer: CleanAnswer;
+  /** Undefined on an HTTP route. */
+  readonly messages: AnswerMessages | undefined;
   /** Called if the upstream answers 401 to a credential of the gateway; undefined if the gateway makes none. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
   readonly streams: OpenStreams;
@@ -90,7 +92,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     this.#hasBegun = true;
-    const { route, cleanAnswer, observer, onUnauthorized } = this.#parts;
+    const { route, cleanAnswer, messages, observer, onUnauthorized } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     // What an MCP server says is in the body of its answer.
@@ -105,7 +107,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
     this.#filter = filter?.choose(headers, status);
-    this.#streamEnd = headers.isEventStream ? subscriptionEnd(grant.action) : undefined;
+    this.#streamEnd = headers.isEventStream ? messages?.endOfStream(grant.action) : undefined;
     const mayWrite = this.#streamEnd !== undefined || route.keepaliveMs !== undefined || this.#filter !== undefined;
     if (headers.isEventStream && mayWrite) this.#boundary = new EventBoundary();
     this.#answer.begin(status, statusMessage, headers);
@@ -234,7 +236,7 @@ export class Relay implements Dispatcher.DispatchHandler {
   #refusalEvent(denial: Denial): string | undefined {
     if (!this.#isEventStream || this.#boundary?.isBetween() !== true) return undefined;
     const { call, grant } = this.#forwarded;
-    return refusalEvent(grant.action, call.decision, denial);
+    return this.#parts.messages?.refusalEvent(grant.action, call.decision, denial);
   }
 
   #pass(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -363,4 +365,22 @@ function unreadableAnswer(error: Error): Denial | undefined {
   // Its message quotes the answer of the upstream.
   if (error instanceof SyntaxError) return new Denial('upstream.invalid', 'a list that is not JSON cannot be filtered');
   return error instanceof RangeError ? new Denial('upstream.invalid', error.message) : undefined;
+}
+
+/**
+ * The statuses by which a proxy before the upstream says that it got no answer of it (RFC 9110 §15.6.3, §15.6.5; 520
+ * and 524: Cloudflare), or that the client left (nginx): the upstream may have acted.
+ */
+const ofProxies: ReadonlySet<number> = new Set([499, 502, 504, 520, 524]);
+
+/**
+ * The statuses that `Accept`, conditions and `Range` of the caller cause (RFC 9110 §15.5.7, §15.5.13, §15.5.17). Some
+ * upstreams look at these fields only after they acted.
+ */
+const ofCallers: ReadonlySet<number> = new Set([406, 412, 416]);
+
+/** The settlement of a call by the status alone; undefined: the status does not settle it. */
+export function outcomeOfStatus(status: number): CallOutcome | undefined {
+  if (status < 400 || ofProxies.has(status)) return undefined;
+  return ofCallers.has(status) ? 'unclear' : 'returned';
 }

@@ -1,12 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { privateCacheControl } from '../../../../src/core/gateway/forward/response-headers.ts';
-import type { Action } from '../../../../src/core/model/grant.ts';
 import { runs } from '../../../support/runs.ts';
 import { words } from '../../../support/words.ts';
-import type { CallOutcome, CountedCall } from '../../../../src/core/model/history.ts';
-import { outcomeOfStatus, outcomeReading } from '../../../../src/core/gateway/forward/answer-filter.ts';
-import { message } from '../../policy/caller.ts';
+import type { CallOutcome } from '../../../../src/core/model/history.ts';
+import { outcomeOfStatus } from '../../../../src/core/gateway/forward/relay.ts';
 
 describe('Cache-Control on a route that needs a token', () => {
   test.each([
@@ -48,21 +46,6 @@ describe('Cache-Control on a route that needs a token', () => {
     };
     fc.assert(fc.property(fc.array(word), says), { numRuns: runs });
   });
-});
-
-// test/mcp/answer-outcome.test.ts has the table of answers.
-test.each<[answer: object, settled: readonly unknown[]]>([
-  [{ result: {} }, ['answered', expect.any(String)]],
-  [{ error: {} }, ['returned', 'the upstream answered with an error']],
-  [{ result: { resultType: 'input_required' } }, ['waiting', expect.any(String)]],
-  [{ result: { task: {} } }, ['task', expect.any(String)]],
-  [{ result: {}, error: {} }, []],
-])('%j settles its call with %j, and is not changed', (answer, expected) => {
-  const settled: unknown[] = [];
-  const counted = { settle: (...told: unknown[]) => settled.push(...told) } as unknown as CountedCall;
-  const action = { attempt: message('tools/call'), messageId: 1 } as Action;
-  expect(outcomeReading(action, counted).rewrite(JSON.stringify({ id: 1, ...answer }))).toBeUndefined();
-  expect(settled).toEqual(expected);
 });
 
 test.each<[CallOutcome | undefined, readonly number[]]>([

@@ -1,31 +1,23 @@
-import { parsedJson } from '../../lib/json/parsed.ts';
-import {
-  type BodyFilter,
-  createDroppingFilter,
-  JsonFilter,
-  createUnreadableFilter,
-  type Rewriting,
-} from '../../../mcp/body-filter.ts';
-import { EventFilter } from '../../../mcp/event-filter.ts';
-import { EventIdFilter } from '../../../mcp/event-id-filter.ts';
-import { createPrivateFilter } from '../../../mcp/private-filter.ts';
-import type { Bindings } from '../../../mcp/bindings.ts';
-import { mayGiveHandle } from '../../../mcp/handles.ts';
-import { filteredMessage, listedTargets, mayListTasks, withoutTasks } from '../../../mcp/lists.ts';
-import type { ToolHeaders } from '../../../mcp/tool-headers.ts';
-import type { AnswerPart } from '../../model/gate.ts';
-import type { Events, ShownList } from '../../model/events.ts';
-import type { Action, AskAboutList, Grant, GrantedCall } from '../../model/grant.ts';
-import type { McpTarget } from '../../model/policy.ts';
-import type { Route } from '../../model/route.ts';
+import type { AnswerChanges, AnswerFilter, BodyFilter } from '../core/gateway/forward/answer-messages.ts';
+import type { ResponseHeaders } from '../core/gateway/forward/response-headers.ts';
+import { parsedJson } from '../core/lib/json/parsed.ts';
+import type { Events, ShownList } from '../core/model/events.ts';
+import type { AnswerPart } from '../core/model/gate.ts';
+import type { Action, AskAboutList, Grant, GrantedCall } from '../core/model/grant.ts';
+import type { CallOutcome, CountedCall } from '../core/model/history.ts';
+import { noMethod } from '../core/model/mcp.ts';
+import type { McpTarget } from '../core/model/policy.ts';
+import type { Route } from '../core/model/route.ts';
 import { AskedList, Asking } from './asked-list.ts';
-import type { ResponseHeaders } from './response-headers.ts';
-import { answerOutcome, type AnswerOutcome, mayBeAnswer } from '../../../mcp/message.ts';
-import type { CallOutcome, CountedCall } from '../../model/history.ts';
-import { noMethod } from '../../model/mcp.ts';
-
-/** Chooses the filter for an answer by its header section and status; undefined for an answer that needs none. */
-type ChooseFilter = (answer: ResponseHeaders, status: number) => BodyFilter | undefined;
+import type { Bindings } from './bindings.ts';
+import { createDroppingFilter, JsonFilter, createUnreadableFilter, type Rewriting } from './body-filter.ts';
+import { EventFilter } from './event-filter.ts';
+import { EventIdFilter } from './event-id-filter.ts';
+import { mayGiveHandle } from './handles.ts';
+import { filteredMessage, listedTargets, mayListTasks, withoutTasks } from './lists.ts';
+import { answerOutcome, type AnswerOutcome, mayBeAnswer } from './message.ts';
+import { createPrivateFilter } from './private-filter.ts';
+import type { ToolHeaders } from './tool-headers.ts';
 
 /** The bindings that an answer meets. */
 type AnswerBindings = Pick<Bindings, 'giveHandles' | 'giveEventIds'>;
@@ -43,20 +35,6 @@ export interface FilterParts {
   readonly onWithheld?: Events['listed'] | undefined;
 }
 
-interface Changes {
-  /** Whether messages may be changed, in any form of the answer. */
-  readonly rewrites: boolean;
-  readonly choose: ChooseFilter;
-}
-
-/** The changes that a successful answer to a call may need. */
-export interface AnswerFilter extends Changes {
-  /** The encoding that the upstream may use; undefined for those that the client accepts. */
-  readonly acceptEncoding: 'identity' | undefined;
-  /** The changes that an answer with a status of 300 or above may need; undefined for none. */
-  readonly ofErrors: Changes | undefined;
-}
-
 /**
  * The changes that the answer to a call may need: lists, handles, or both in a resumed stream; its scope in caches; and
  * the event ids in a stream that can be resumed. The gateway neither reads nor holds most answers, which may be
@@ -66,8 +44,7 @@ export function answerFilter(
   route: Route,
   granted: Pick<GrantedCall, 'call' | 'grant' | 'counted'>,
   { bindings, toolHeaders, answers, askAboutList, onWithheld }: FilterParts,
-): AnswerFilter | undefined {
-  if (route.protocol === 'http') return undefined;
+): AnswerFilter {
   const { grant, counted } = granted;
   const { attempt } = grant.action;
   const listsTools = attempt.kind === 'mcp' && attempt.method.list?.kind === 'tool';
@@ -148,7 +125,7 @@ function taking(part: AnswerPart, action: Action): Rewriting {
 }
 
 /** An error holds no list, and some clients read one from it all the same. */
-function errorChanges(guard: Rewriting, action: Action): Changes {
+function errorChanges(guard: Rewriting, action: Action): AnswerChanges {
   return {
     rewrites: true,
     choose: (answer, status) =>
@@ -415,22 +392,4 @@ export function outcomeReading({ attempt, messageId }: Action, counted: CountedC
     },
     mustRead: false,
   };
-}
-
-/**
- * The statuses by which a proxy before the upstream says that it got no answer of it (RFC 9110 §15.6.3, §15.6.5; 520
- * and 524: Cloudflare), or that the client left (nginx): the upstream may have acted.
- */
-const ofProxies: ReadonlySet<number> = new Set([499, 502, 504, 520, 524]);
-
-/**
- * The statuses that `Accept`, conditions and `Range` of the caller cause (RFC 9110 §15.5.7, §15.5.13, §15.5.17). Some
- * upstreams look at these fields only after they acted.
- */
-const ofCallers: ReadonlySet<number> = new Set([406, 412, 416]);
-
-/** The settlement of a call by the status alone; undefined: the status does not settle it. */
-export function outcomeOfStatus(status: number): CallOutcome | undefined {
-  if (status < 400 || ofProxies.has(status)) return undefined;
-  return ofCallers.has(status) ? 'unclear' : 'returned';
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { JsonFilter } from '../../../../src/mcp/body-filter.ts';
-import type { GrantedCall } from '../../../../src/core/model/grant.ts';
-import type { McpTarget } from '../../../../src/core/model/policy.ts';
-import { AskedList } from '../../../../src/core/gateway/forward/asked-list.ts';
+import { JsonFilter } from '../../src/mcp/body-filter.ts';
+import type { GrantedCall } from '../../src/core/model/grant.ts';
+import type { McpTarget } from '../../src/core/model/policy.ts';
+import { AskedList } from '../../src/mcp/asked-list.ts';
 
 /** The names that a decision point is asked about, which allows all of them, and those that a client then sees. */
 async function asked(names: readonly string[]): Promise<Record<'asked' | 'seen', readonly string[]>> {

@@ -1,7 +1,8 @@
-import type { BodyFilter, Rewriting } from '../../../mcp/body-filter.ts';
-import { listedTargets } from '../../../mcp/lists.ts';
-import type { AskAboutList, GrantedCall } from '../../model/grant.ts';
-import type { McpTarget } from '../../model/policy.ts';
+import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
+import type { AskAboutList, GrantedCall } from '../core/model/grant.ts';
+import type { McpTarget } from '../core/model/policy.ts';
+import type { Rewriting } from './body-filter.ts';
+import { listedTargets } from './lists.ts';
 
 /** The most entries of one question: a point may answer each with a reason, and its answer has a limit. */
 const MAX_ENTRIES = 1_000;
