@@ -17,13 +17,11 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 29_450, pipeline: 2_865, core: 19_680 };
+const bounds = { serve: 26_910, pipeline: 2_865, core: 19_330 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {
   'analysis → capabilities/history': 3,
-  'capabilities/console → serve': 2,
-  'serve → capabilities/console': 10,
 } as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {

@@ -20,4 +20,6 @@ export const approvals: Capability = {
   },
   commands: { after: 'compare', of: approvalCommands },
   openProcess: openApprovals,
+  joinStates: ([first]) => ({ hasApprovals: (first as { readonly hasApprovals?: boolean } | undefined)?.hasApprovals }),
+  openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };
