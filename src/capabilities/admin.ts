@@ -103,7 +103,7 @@ export class Feed<Piece> {
 
   /** How a process feeds it, until the returned function is called. */
   by(watch: (onPiece: (piece: Piece) => void) => () => void): Fed {
-    return { name: this.name, watch: watch as Fed['watch'] };
+    return { name: this.name, watch };
   }
 }
 

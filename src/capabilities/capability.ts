@@ -382,9 +382,9 @@ export interface Capability {
   /** Observes processes that have an admin listener. */
   readonly observe?: Observe;
   /** How its members of the state of several processes become those of all. */
-  readonly joinStates?: (states: readonly object[]) => object;
+  joinStates?(states: readonly object[]): object;
   /** What it shows at the admin listener. Loaded when that starts. */
-  readonly openAdmin?: (parts: AdminParts) => AdminPages | Promise<AdminPages>;
+  readonly openAdmin?: (parts: AdminParts) => Promise<AdminPages>;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
   /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */

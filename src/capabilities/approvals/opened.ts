@@ -27,6 +27,11 @@ import { madeFor } from '../../core/model/store.ts';
 import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
+/** The members of the state of a process. */
+export interface ApprovalState {
+  readonly hasApprovals: boolean;
+}
+
 /** Approvals in a process. Their code is loaded at its first use. */
 export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): InProcess {
   const observer = new ApprovalEvents(log, meters);
@@ -46,7 +51,7 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
       };
     },
     answers: operatorAnswers(() => observer.operator()),
-    state: () => ({ hasApprovals: observer.operator() !== undefined }),
+    state: (): ApprovalState => ({ hasApprovals: observer.operator() !== undefined }),
     close: () => observer.close(),
   };
 }

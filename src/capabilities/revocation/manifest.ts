@@ -19,10 +19,8 @@ export const revocation: Capability = {
     answers: revocationAnswers,
     follow: async (config, parts) => (await import('./told.ts')).followRevocations(config, parts),
   },
-  joinStates: (states) => ({
-    revocation: joinedRevocation(
-      (states as readonly { readonly revocation?: RevocationState }[]).flatMap((each) => each.revocation ?? []),
-    ),
+  joinStates: (states: readonly { readonly revocation?: RevocationState }[]) => ({
+    revocation: joinedRevocation(states.flatMap((each) => each.revocation ?? [])),
   }),
   openAdmin: async (parts) => (await import('./pages.ts')).revocationPages(parts),
   warningsOf: forgottenRevocations,
