@@ -127,6 +127,8 @@ export interface InForce {
   since: number;
   /** Why the newest files are not in force; empty if they are. */
   problems: readonly string[];
+  /** The secrets of the newest files that cannot be read, and have their last values. */
+  kept: readonly string[];
 }
 
 /** What a capability can show at the admin listener. */

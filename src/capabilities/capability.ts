@@ -12,13 +12,13 @@ import type { AuthorizationServer, AuthorizationServerClient } from '../core/mod
 import type { Call } from '../core/model/call.ts';
 import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Finding } from '../core/model/finding.ts';
+import type { Finding } from './finding.ts';
 import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
+import type { Endpoint, OwnFields, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
@@ -338,7 +338,9 @@ export interface Capability {
   readonly name: string;
   /** Its reasons for a refusal, by their names. */
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
-  /** Reads its section. @returns what reads its keys of a route that has callers. */
+  /** Whether `read` reads the keys of public routes too. */
+  readonly readsPublic?: true;
+  /** Reads its section. @returns what reads its keys of a route; of a public one only with {@link readsPublic}. */
   readonly read?: (
     root: Field<GatewayKeys>,
     defined: Defined,
@@ -354,6 +356,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** The header fields of the gateway itself for the upstream of a route. */
+  readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Probable mistakes in a valid configuration. */

@@ -1,7 +1,7 @@
 import { serveMetrics } from '../serve/admin/metrics-listener.ts';
 import { parseAddress } from '../core/config/values.ts';
 import { load, type Loaded } from '../serve/config/load.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from '../serve/config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';

@@ -15,7 +15,7 @@ import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
 import type { Answered, OperatorAnswer } from '../admin.ts';
-import type { WaitingApprovals } from '../../core/model/operator-approvals.ts';
+import type { WaitingApprovals } from '../operator-approvals.ts';
 import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
