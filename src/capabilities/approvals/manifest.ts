@@ -4,16 +4,31 @@
  * @module
  */
 
+import type { Config } from '../../core/model/config.ts';
+import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { approvalSettings } from '../../core/model/operator-approvals.ts';
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
 import { openApprovals } from './opened.ts';
 import { reasons } from './reasons.ts';
+import { readApprovals } from './settings.ts';
 
 export const approvals: Capability = {
   name: 'approvals',
   reasons,
   metrics: approvalMetrics,
+  read: (root) => (field, { policy }) => {
+    // Without them no person could approve, and no stage would ask.
+    if (policy?.hasApprovals === true && !root.get('approvals').present)
+      field.get('policy').addProblem('TODO');
+    return undefined;
+  },
+  readSection(root, referents) {
+    const settings = readApprovals(root.get('approvals'), referents);
+    return settings && approvalSettings.with(settings);
+  },
+  policyProblems: openApprovers,
   needsShared({ routes }) {
     const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
@@ -23,3 +38,15 @@ export const approvals: Capability = {
   joinStates: ([first]) => ({ hasApprovals: (first as { readonly hasApprovals?: boolean } | undefined)?.hasApprovals }),
   openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };
+
+/** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
+function openApprovers(config: Pick<Config, 'routes' | 'slots'>): ReturnType<NonNullable<Capability['policyProblems']>> {
+  const settings = approvalSettings.of(config);
+  if (settings?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
+  const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
+  const message = `${why}: add claims, or write {} to let any person approve`;
+  const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
+  return [...policies].flatMap(({ name, openApprovers: paths }) =>
+    paths.map((path) => ({ policy: name, path, part: 'value', message })),
+  );
+}

@@ -9,13 +9,12 @@ import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
-import type { ApprovalSettings } from '../../core/model/config.ts';
+import { type ApprovalSettings, approvalSettings, type WaitingApprovals } from '../../core/model/operator-approvals.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
 import type { Answered, OperatorAnswer } from '../admin.ts';
-import type { WaitingApprovals } from '../../core/model/operator-approvals.ts';
 import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
@@ -32,7 +31,9 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
   const observer = new ApprovalEvents(log, meters);
   const book = createBook(store, clock);
   return {
-    open({ config: { approvals: settings, routes, frontDoor } }) {
+    open({ config }) {
+      const settings = approvalSettings.of(config);
+      const { routes, frontDoor } = config;
       if (settings === undefined) return { of: () => ({}), start: () => observer.use(undefined) };
       const approvals = loadOnce(async () => {
         const { Approvals: Loaded } = await import('./approvals.ts');

@@ -22,7 +22,6 @@ import type { RevocationObserver } from './observer.ts';
 import { revocationMetrics } from './metrics.ts';
 import {
   type RevocationPage,
-  type RevocationSettings,
   type RevocationState,
   type RevokeCommand,
 } from '../../core/model/revocation.ts';
@@ -39,6 +38,7 @@ import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
+import { type RevocationSettings, revocationSettings } from './settings.ts';
 import { namedTokens } from './subjects.ts';
 
 const ROOM_USED = 'sallyport_revocation_room_used';
@@ -107,12 +107,13 @@ export class Revocations implements KeptRevocations {
 
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
-    if (config.revocation === undefined) return;
+    const settings = revocationSettings.of(config);
+    if (settings === undefined) return;
     for (const issuer of issuersOf(this.#config)) this.metrics.meters.set(ROOM_USED, undefined, issuer);
     this.#config = config;
-    this.#keeper.keepMs = config.revocation.keepMs;
-    this.#keeper.room = roomOf(config.revocation);
-    this.#follow(config.revocation);
+    this.#keeper.keepMs = settings.keepMs;
+    this.#keeper.room = roomOf(settings);
+    this.#follow(settings);
     this.#tellReadiness();
   }
 
@@ -255,9 +256,10 @@ export class Revocations implements KeptRevocations {
   }
 }
 
-function settingsOf({ revocation }: Config): RevocationSettings {
-  if (revocation === undefined) throw new TypeError('revocation is not configured');
-  return revocation;
+function settingsOf(config: Config): RevocationSettings {
+  const settings = revocationSettings.of(config);
+  if (settings === undefined) throw new TypeError('revocation is not configured');
+  return settings;
 }
 
 /** The issuers of tokens that have a room. */

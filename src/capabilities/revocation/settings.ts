@@ -1,25 +1,78 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import type {
-  EventSource,
-  RevocationEndpoint,
-  RevocationSettings,
-  RevocationTarget,
-} from '../../core/model/revocation.ts';
+import { Slot } from '../../core/model/gate.ts';
+import type { Endpoint } from '../../core/model/route.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
-import type { RevocationReferents } from '../capability.ts';
+import type { ConfigReferents } from '../capability.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
+
+/** Whose tokens a source may revoke. */
+export interface RevocationTarget {
+  /** The name of the authorization server, or of the front door's identity provider. */
+  readonly name: string;
+  /** Every `iss` by which a source names the subjects. */
+  readonly issuers: readonly string[];
+  /** `iss` of the tokens. */
+  readonly tokenIssuer: string;
+  /** Whether it is an identity provider: the front door gives its people subjects of their own. */
+  readonly isProvider: boolean;
+  /** Whether it is a platform, whose workloads have subjects of their own too. */
+  readonly isWorkload?: boolean;
+}
+
+/** A Shared Signals transmitter, `revocation.events.NAME`. */
+export interface EventSource {
+  readonly name: string;
+  /** Compared byte for byte. */
+  readonly issuer: string;
+  readonly audience: string;
+  /** Those whose people it speaks of first, then the others. */
+  readonly targets: readonly RevocationTarget[];
+  readonly delivery: 'push' | 'poll';
+  /** Where it pushes; undefined with `poll`. */
+  readonly path: string | undefined;
+  /** The `Authorization` value that it pushes with; undefined: any. */
+  readonly authorization: string | undefined;
+  /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
+  readonly token: string | undefined;
+  /** The origins of the endpoints that get the token. */
+  readonly endpointOrigins: ReadonlySet<string>;
+  readonly stream: 'create' | 'existing';
+  readonly streamId: string | undefined;
+}
+
+/** `revocation`: whose rights a transmitter or an operator may end, and how long that is remembered. */
+export interface RevocationSettings {
+  readonly keepMs: number;
+  /** The absolute path of the file that keeps revocations; undefined: in `shared`, or in memory. */
+  readonly file: string | undefined;
+  readonly sources: ReadonlyMap<string, EventSource>;
+  /** Global token revocation; undefined: there is no endpoint. */
+  readonly endpoint: RevocationEndpoint | undefined;
+  /** Whose tokens operators may revoke: those of every authorization server and identity provider. */
+  readonly commandTargets: readonly RevocationTarget[];
+}
+
+/** The endpoint of global token revocation. */
+export interface RevocationEndpoint {
+  /** What its callers must show. It has no upstream. */
+  readonly route: Endpoint;
+  readonly targets: readonly RevocationTarget[];
+}
+
+/** `revocation`; undefined: no token ends before it expires, but by its server. */
+export const revocationSettings = new Slot<RevocationSettings>();
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
 /** `revocation`. Problems are reported to the fields, and the result is then not used. */
 export function readRevocation(
   field: Field<RevocationKeys | undefined>,
-  referents: RevocationReferents,
+  referents: ConfigReferents,
 ): RevocationSettings | undefined {
   if (!field.present) return undefined;
   const file = field.get('file').text();
@@ -94,7 +147,7 @@ function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarge
 
 function readEndpoint(
   field: Field<RevocationKeys['endpoint']>,
-  { publicUrl, servers, routes }: RevocationReferents,
+  { publicUrl, servers, routes }: ConfigReferents,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): RevocationEndpoint {
   const path = field.get('path').read(routePath) ?? '';
@@ -134,7 +187,7 @@ function readTargets(
 }
 
 /** The platforms, whose workloads only an operator ends: a source speaks of people. */
-function workloadsOf({ frontDoor }: RevocationReferents): readonly RevocationTarget[] {
+function workloadsOf({ frontDoor }: ConfigReferents): readonly RevocationTarget[] {
   return Array.from(frontDoor?.workloads.values() ?? [], ({ name, issuer }) => ({
     name,
     issuers: [issuer],
@@ -144,7 +197,7 @@ function workloadsOf({ frontDoor }: RevocationReferents): readonly RevocationTar
   }));
 }
 
-function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
+function targetsOf({ servers, frontDoor }: ConfigReferents): ReadonlyMap<string, RevocationTarget> {
   const ofServers = Array.from(servers.values(), (server): [string, RevocationTarget] => [
     server.name,
     { name: server.name, issuers: issuersOf(server), tokenIssuer: server.issuer, isProvider: false },

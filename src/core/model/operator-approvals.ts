@@ -1,4 +1,7 @@
-/** @module Requests for approvals, as an operator sees and decides them. A capability provides them. */
+/** @module Approvals of calls, as the front door and the console see them. A capability provides them. */
+
+import { Slot } from './gate.ts';
+import type { Endpoint } from './route.ts';
 
 /** A decision of a person. */
 export type ApprovalDecision = 'approve' | 'deny' | 'withdraw';
@@ -20,3 +23,17 @@ export interface WaitingApprovals {
   /** Why the gateway does not know what waits. */
   readonly problem?: string;
 }
+
+/** `approvals` of gateway.yaml. */
+export interface ApprovalSettings {
+  /** The URL of the API, `public_url` and `path`. */
+  readonly url: string;
+  /** The same where the front door reaches it. */
+  readonly backchannel: string;
+  /** The API: whose tokens it accepts. */
+  readonly route: Endpoint;
+  readonly notify: { readonly url: string; readonly secret: string } | undefined;
+}
+
+/** `approvals`; undefined: no call can be approved. */
+export const approvalSettings = new Slot<ApprovalSettings>();

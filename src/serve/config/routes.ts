@@ -232,9 +232,6 @@ function readPolicy(
     field.addProblem(`${file} has ${only.key}, which needs protocol: ${only.protocol}`);
   }
   const found = folder.policies.get(policy);
-  // Without them no person could approve, and no stage would ask.
-  if (found?.hasApprovals === true && !referents.hasApprovals)
-    field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }
 

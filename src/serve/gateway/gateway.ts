@@ -8,6 +8,7 @@
 import { createAllowed } from '../../core/gateway/listen/allow.ts';
 import { arrive, canonicalCall } from '../../core/gateway/listen/call.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
+import { revocations } from '../../capabilities/all.ts';
 import type { OwnEndpoint } from '../../capabilities/capability.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
@@ -33,7 +34,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const crossOrigin = createCrossOrigin(allowed.origin);
   const wiring = createWiring(config, configScope, processScope, { allowed, crossOrigin });
   const revocation =
-    config.revocation &&
+    revocations?.settingsOf(config) &&
     processScope.revocation?.endpoints(config, {
       requireHost: (call) => allowed.requireHost(call),
       failures: createFailureLimit(config, configScope, processScope),
