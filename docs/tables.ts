@@ -8,8 +8,8 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { members } from '../src/core/model/decision.ts';
-import { type ClientQuirks, clients, obstaclesOf } from '../src/core/model/quirks/clients.ts';
-import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/core/model/quirks/providers.ts';
+import { type ClientQuirks, clients, obstaclesOf } from '../src/serve/config/quirks/clients.ts';
+import { type ProviderQuirks, providers, type Facts, sourceUrl } from '../src/serve/config/quirks/providers.ts';
 
 /** Members of every line of the log. */
 const everyLine = [

@@ -17,12 +17,10 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 26_910, pipeline: 2_865, core: 19_330 };
+const bounds = { serve: 27_580, pipeline: 2_837, core: 17_260 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
-const remaining = {
-  'analysis → capabilities/history': 3,
-} as const;
+const remaining = {} as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
   return [{ path, text }];

@@ -1,9 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/core/model/authorization-server.ts';
-import type { LockState } from '../../src/core/model/definitions.ts';
+import type { LockState } from '../../src/mcp/definitions.ts';
 import { type RouteView, waiting } from '../../src/capabilities/console/messages.ts';
-import type { WaitingApprovals } from '../../src/core/model/operator-approvals.ts';
+import type { WaitingApprovals } from '../../src/capabilities/operator-approvals.ts';
 import { read } from '../requests.ts';
 import { Pairs, Section } from '../parts/pairs.tsx';
 import { type Columns, Table } from '../parts/table.tsx';

@@ -103,7 +103,7 @@ export class Feed<Piece> {
 
   /** How a process feeds it, until the returned function is called. */
   by(watch: (onPiece: (piece: Piece) => void) => () => void): Fed {
-    return { name: this.name, watch: watch as Fed['watch'] };
+    return { name: this.name, watch };
   }
 }
 
@@ -127,6 +127,8 @@ export interface InForce {
   since: number;
   /** Why the newest files are not in force; empty if they are. */
   problems: readonly string[];
+  /** The secrets of the newest files that cannot be read, and have their last values. */
+  kept: readonly string[];
 }
 
 /** What a capability can show at the admin listener. */

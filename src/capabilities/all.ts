@@ -16,11 +16,13 @@ import { proxiesThatAsk } from './forward-auth/manifest.ts';
 import { lock } from './lock/manifest.ts';
 import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
+import { ownHeaders } from './upstream-headers/manifest.ts';
 import { traces } from './traces/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
   sharedStore,
+  ownHeaders,
   lock,
   approvals,
   history,

@@ -12,13 +12,13 @@ import type { AuthorizationServer, AuthorizationServerClient } from '../core/mod
 import type { Call } from '../core/model/call.ts';
 import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
-import type { Finding } from '../core/model/finding.ts';
+import type { Finding } from './finding.ts';
 import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
+import type { Endpoint, OwnFields, Proofs, Route, Statement } from '../core/model/route.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
@@ -38,6 +38,8 @@ export type SlotEntry =
 /** What the configuration defines, for keys that name it. */
 interface Defined {
   readonly publicUrl: string;
+  /** The name of the folder of policies in messages. */
+  readonly folderLabel: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
 
@@ -152,7 +154,7 @@ interface PolicyViolation extends Violation {
 export interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
   readonly servers: Config['authorizationServers'];
   /** The default rate of routes. */
-  readonly rate: Rate | undefined;
+  readonly rate: Route['rate'];
   /** The folder of `gateway.yaml`. */
   readonly base: string;
 }
@@ -336,7 +338,9 @@ export interface Capability {
   readonly name: string;
   /** Its reasons for a refusal, by their names. */
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
-  /** Reads its section. @returns what reads its keys of a route that has callers. */
+  /** Whether `read` reads the keys of public routes too. */
+  readonly readsPublic?: true;
+  /** Reads its section. @returns what reads its keys of a route; of a public one only with {@link readsPublic}. */
   readonly read?: (
     root: Field<GatewayKeys>,
     defined: Defined,
@@ -352,6 +356,8 @@ export interface Capability {
   };
   /** What it tells the upstream of a route about callers. */
   readonly statementOf?: (route: Pick<Route, 'slots'>) => Statement | undefined;
+  /** The header fields of the gateway itself for the upstream of a route. */
+  readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
   /** Mistakes in policies of a configuration that is valid otherwise. */
@@ -382,9 +388,9 @@ export interface Capability {
   /** Observes processes that have an admin listener. */
   readonly observe?: Observe;
   /** How its members of the state of several processes become those of all. */
-  readonly joinStates?: (states: readonly object[]) => object;
+  joinStates?(states: readonly object[]): object;
   /** What it shows at the admin listener. Loaded when that starts. */
-  readonly openAdmin?: (parts: AdminParts) => AdminPages | Promise<AdminPages>;
+  readonly openAdmin?: (parts: AdminParts) => Promise<AdminPages>;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
   /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */

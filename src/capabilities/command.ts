@@ -12,6 +12,8 @@ export interface Option {
   /** The name of its value in the help, such as `FILE`. */
   readonly value?: string;
   readonly default?: string;
+  /** Whether it may be given several times, each with a value. */
+  readonly isRepeated?: true;
   readonly does: string;
   /** The only values that it takes. */
   readonly oneOf?: readonly string[];
@@ -37,15 +39,17 @@ export interface Argument {
   readonly isPath?: true;
 }
 
-/** The values of options, by their long names: a text, or whether a switch is set. */
+/** The values of options, by their long names: a text, several, or whether a switch is set. */
 export type Values<Table extends Options> = {
-  readonly [Name in keyof Table]: Table[Name] extends { readonly default: string }
-    ? string
-    : Table[Name] extends { readonly oneOf: readonly (infer Word)[] }
-      ? Word | undefined
-      : Table[Name] extends { readonly value: string }
-        ? string | undefined
-        : boolean;
+  readonly [Name in keyof Table]: Table[Name] extends { readonly isRepeated: true }
+    ? readonly string[]
+    : Table[Name] extends { readonly default: string }
+      ? string
+      : Table[Name] extends { readonly oneOf: readonly (infer Word)[] }
+        ? Word | undefined
+        : Table[Name] extends { readonly value: string }
+          ? string | undefined
+          : boolean;
 };
 
 /** A command of the program. Its modules are loaded when it runs, so that a gateway starts fast. */

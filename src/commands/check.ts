@@ -2,7 +2,7 @@ import { load } from '../serve/config/load.ts';
 import { type Processes, requireShared } from '../serve/config/several-processes.ts';
 import { testsOf } from '../policy-files/policy-tests.ts';
 import { counted } from '../core/lib/wording.ts';
-import { knownRedirects } from '../core/model/quirks/clients.ts';
+import { knownRedirects } from '../serve/config/quirks/clients.ts';
 import { coloured, type ExitCode } from '../capabilities/terminal.ts';
 
 /**

@@ -9,7 +9,8 @@ import type { Config } from '../core/model/config.ts';
 import type { DecisionRecord } from '../core/model/decision.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { EarlierCall } from '../core/model/history.ts';
-import type { Principal, Claims } from '../core/model/principal.ts';
+import { actorFlaw } from '../core/model/actors.ts';
+import type { Claims, Principal } from '../core/model/principal.ts';
 import { withGatewayClaims } from '../core/model/gateway-claims.ts';
 import type { Route } from '../core/model/route.ts';
 import { capabilities, refusals } from '../capabilities/all.ts';
@@ -227,6 +228,8 @@ function callerIn(route: Route, config: Config, { claims: text, scope, lifetime 
   if (lifetime !== undefined && durationMs(lifetime) === undefined) {
     throw new UsageError(`--lifetime: ${JSON.stringify(lifetime)} is not a duration such as 60s`);
   }
+  const flaw = actorFlaw(claims);
+  if (flaw !== undefined) throw new UsageError(`--claims: ${flaw}`);
   const described = {
     claims,
     scope: (scope ?? (typeof own === 'string' ? own : '')).split(' ').filter((each) => each !== ''),

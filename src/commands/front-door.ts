@@ -1,7 +1,7 @@
 import { serveMetrics } from '../serve/admin/metrics-listener.ts';
 import { parseAddress } from '../core/config/values.ts';
 import { load, type Loaded } from '../serve/config/load.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from '../serve/config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
@@ -49,7 +49,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     const logStore: LogStore = (...event) => log.event(...event);
     const endsRights = revocations?.settingsOf(config) !== undefined;
     const hasTold = endsRights && config.shared !== undefined;
-    const told = hasTold ? await revocations.follow(config, { log: logStore, openStore }) : undefined;
+    const told = hasTold ? await revocations?.follow(config, { log: logStore, openStore }) : undefined;
     if (endsRights && told === undefined)
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {

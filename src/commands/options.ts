@@ -6,6 +6,11 @@ const json = { does: 'prints JSON' } as const satisfies Option;
 export const options = {
   init: {
     upstream: { value: 'URL', does: 'the MCP server to protect: asks it for its tools and lists them in the policy' },
+    header: {
+      value: 'TEXT',
+      isRepeated: true,
+      does: "a header for the MCP server: 'Name: ${file:PATH}', '${env:NAME}' or a value; may be repeated",
+    },
     issuer: { value: 'URL', does: 'the authorization server: asks it for its algorithms' },
     opaque: { does: 'the authorization server issues opaque tokens: also writes introspection, RFC 7662' },
     client: {

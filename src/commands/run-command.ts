@@ -66,9 +66,10 @@ function parsed(name: string, { argument, options: own }: Command, args: readonl
   return { values: values as Values<Options>, argument: positionals[0], more: positionals.slice(1) };
 }
 
-function forParseArgs({ value, short, default: preset }: Option) {
+function forParseArgs({ value, short, default: preset, isRepeated }: Option) {
   const letter = short !== undefined && { short };
   if (value === undefined) return { type: 'boolean' as const, default: false, ...letter };
+  if (isRepeated === true) return { type: 'string' as const, multiple: true, default: [], ...letter };
   return { type: 'string' as const, ...(preset !== undefined && { default: preset }), ...letter };
 }
 

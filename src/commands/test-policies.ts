@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { type Loaded, loadWithoutSecrets } from '../serve/config/load.ts';
 import { type PolicyTestFile, testsOf } from '../policy-files/policy-tests.ts';
 import { ConfigError } from '../core/config/problems.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from '../serve/config/watch.ts';
 import { printable } from '../core/lib/wording.ts';
 import { gapsOf } from '../analysis/review/coverage.ts';
 import { runProperties, runTests, type TestResult } from '../analysis/review/run-tests.ts';

@@ -4,7 +4,7 @@ import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
 import type { Config } from '../core/model/config.ts';
-import { type ApprovalSettings, approvalSettings } from '../core/model/operator-approvals.ts';
+import { type ApprovalSettings, approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';

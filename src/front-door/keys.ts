@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
 import type { JWK } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
-import { createRotatingKeys } from '../core/lib/rotating-keys.ts';
+import { createRotatingKeys } from '../tokens/rotating-keys.ts';
 
 /** The keys of the front door, all derived from one secret. */
 export interface Keys {

@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { Config } from '../core/model/config.ts';
-import { approvalSettings } from '../core/model/operator-approvals.ts';
+import { approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import type { Endpoint } from '../core/model/route.ts';

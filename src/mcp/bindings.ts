@@ -1,5 +1,5 @@
 import { lengthPrefixed } from '../core/lib/digest.ts';
-import { type Change, spliceStrings, withoutMembers } from '../core/lib/json/splice-strings.ts';
+import { type Change, spliceStrings, withoutMembers } from './splice-strings.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Fields } from '../core/model/fields.ts';
 import type { Action, Grant, MessageId } from '../core/model/grant.ts';

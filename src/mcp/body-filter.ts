@@ -1,6 +1,6 @@
 import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';
 import { Gatherer } from '../core/lib/gatherer.ts';
-import { utf8Text } from '../core/lib/utf8.ts';
+import { utf8Text } from './utf8.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Action } from '../core/model/grant.ts';
 

@@ -1,5 +1,5 @@
 import { Gatherer } from '../core/lib/gatherer.ts';
-import { utf8Text } from '../core/lib/utf8.ts';
+import { utf8Text } from './utf8.ts';
 import { Denial } from '../core/model/denial.ts';
 import { UnreadAnswer } from './unread-answer.ts';
 import type { BodyFilter } from '../core/gateway/forward/answer-messages.ts';

@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { hasDuplicateMembers } from '../core/lib/json/scanner.ts';
 import { isObject, type Members, ownMember } from '../core/lib/json/own-member.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
-import type { Definition, DefinitionKind } from '../core/model/definitions.ts';
+import type { Definition, DefinitionKind } from './definitions.ts';
 import { listedKinds, lockedLists } from '../core/model/mcp.ts';
 import { decidingMember, eachOf, resultOf, unreadable, withResult } from './lists.ts';
 import { createHash } from 'node:crypto';

@@ -5,7 +5,7 @@ import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { hasCaseVariant, isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
 import type { Action } from '../core/model/grant.ts';
-import type { DefinitionKind } from '../core/model/definitions.ts';
+import type { DefinitionKind } from './definitions.ts';
 
 /** The lists that a policy filters. The gateway looks for each in every result: a stream may resume any answer. */
 const filteredLists = knownLists.filter((list): list is KnownList<TargetKind> => list.kind !== 'task');

@@ -1,5 +1,5 @@
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
-import { memberText } from '../core/lib/json/splice-strings.ts';
+import { memberText } from './splice-strings.ts';
 import { isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';
 import {
   hasDuplicateMembers,
@@ -24,7 +24,7 @@ import type { McpTarget } from '../core/model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
-import { utf8Text } from '../core/lib/utf8.ts';
+import { utf8Text } from './utf8.ts';
 
 /** A JSON-RPC message, as a decision needs it. */
 export interface Message {

@@ -186,7 +186,7 @@ async function slowPatterns(document: PolicyDocument): Promise<readonly Violatio
   const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
-  const { slowPart } = await import('../core/policy/patterns/slow-pattern.ts');
+  const { slowPart } = await import('./slow-pattern.ts');
   return patterns.flatMap(({ path, source }) => {
     const slow = slowPart(source);
     if (slow === undefined) return [];

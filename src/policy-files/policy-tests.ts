@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { actorFlaw } from '../core/model/actors.ts';
 import type { EarlierCall } from '../core/model/history.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
@@ -6,7 +7,7 @@ import type { PolicyReason } from '../core/model/reasons.ts';
 import type { GivenApproval } from '../core/policy/approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
 import { requestFlaw } from '../core/policy/requests.ts';
-import { compileProperty, type Property, type PropertyDocument } from '../core/policy/property.ts';
+import { compileProperty, type Property, type PropertyDocument } from './property.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
@@ -126,6 +127,7 @@ function problemsOf(document: YamlFile, policy: Tested | undefined): readonly Pr
 function contradictions(tests: readonly Item[], policy: Tested | undefined): Violation[] {
   return tests.flatMap((item, index): Violation[] => [
     ...('given' in item ? misspelledScope(item.given.scope ?? [], [index, 'given', 'scope']) : []),
+    ...('given' in item ? unreadableActors(item.given.claims, [index, 'given', 'claims', 'act']) : []),
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
     ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'], 'for_all' in item ? 'any' : undefined)),
     ...(item.when === 'any' ? [] : otherProtocol(item.when, policy, [index, 'when'])),
@@ -147,6 +149,11 @@ function otherProtocol(when: Described, policy: Tested | undefined, path: Path):
 function misspelledScope(scope: string | readonly string[], path: Path): Violation[] {
   const fault = commasBetween(scope, path);
   return fault === undefined ? [] : [fault];
+}
+
+function unreadableActors(claims: PolicyTest['given']['claims'] = {}, path: Path): Violation[] {
+  const flaw = actorFlaw(claims);
+  return flaw === undefined ? [] : [{ path, part: 'value', message: `${flaw}: every route refuses such a token` }];
 }
 
 function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Violation[] {

@@ -8,7 +8,7 @@ import { uuid } from '../core/lib/uuid.ts';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openListeners } from '../capabilities/all.ts';
 import type { OwnListener } from '../capabilities/capability.ts';
-import { watchFiles } from '../core/config/watch.ts';
+import { watchFiles } from './config/watch.ts';
 import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import {
   listen,

@@ -46,6 +46,8 @@ export interface Running {
   reopenLog(): void;
   /** Reports to the log, the metrics and the admin listener that the newest files are not in force. */
   reloadRefused(problems: readonly string[]): void;
+  /** Reports to the same places that secrets of the newest files cannot be read, and have their last values. */
+  secretsKept(problems: readonly string[]): void;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;
 }
@@ -176,12 +178,15 @@ export async function openAdmin({ log, clock, moreMetrics, ...view }: AdminParts
   return startAdmin(admin, { ...view, metrics }, { clock, onWrongToken });
 }
 
+/** The line of the log about secrets that cannot be read. */
+export const SECRETS_KEPT = 'secrets cannot be read; their last values are still in force';
+
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const serving = await startServing(config, options);
   const { service, kept, log, metrics, events, answers, documents, reopenLog, close } = serving;
   const { clock = Date.now } = options;
-  const inForce: InForce = { config, since: clock(), problems: [] };
+  const inForce: InForce = { config, since: clock(), problems: [], kept: [] };
   let admin: Admin | undefined;
   try {
     const moreMetrics = [kept?.metrics.page, options.moreMetrics];
@@ -206,12 +211,17 @@ export async function start(config: Config, options: StartOptions = {}): Promise
       kept?.use(next);
       await service.reload(next);
       admin?.reload(next.admin);
-      Object.assign(inForce, { config: next, since: clock(), problems: [] } satisfies InForce);
+      Object.assign(inForce, { config: next, since: clock(), problems: [], kept: [] } satisfies InForce);
     },
     reloadRefused(problems) {
       inForce.problems = problems;
       events.reloadFailed();
       log.event('error', 'configuration refused; still running the previous configuration', { problems });
+    },
+    secretsKept(problems) {
+      inForce.kept = problems;
+      events.reloadFailed();
+      log.event('warn', SECRETS_KEPT, { problems });
     },
     async close(graceMs) {
       await admin?.close();

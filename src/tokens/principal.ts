@@ -1,6 +1,7 @@
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isThumbprint } from '../core/lib/digest.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import { actorsIn } from '../core/model/actors.ts';
 import { Denial } from '../core/model/denial.ts';
 import {
   callerKey,
@@ -34,7 +35,7 @@ interface TokenContext {
  * The principal of authenticated claims, RFC 9068 §2.2 and RFC 7662 §2.2.
  *
  * @throws {Denial} `token.type` for another kind of token, `token.sender_constrained` for an unsupported binding,
- *   `token.claims` for a member of the wrong type.
+ *   `token.claims` for a member of the wrong type, and for a chain of actors that cannot be read.
  */
 export function principalOf(
   stated: Claims,
@@ -48,8 +49,11 @@ export function principalOf(
     clientId: nameIn(claims, clientClaim(claims)),
   };
   const grantedScopes = scopesOf(claims);
+  const actors = actorsIn(claims, server.issuer);
+  if (typeof actors === 'string') throw new Denial('token.claims', actors);
   return {
     ...identity,
+    ...(actors !== undefined && { actors }),
     callerKey: callerKey(identity),
     grantedScopes,
     scopes: expandScopes(grantedScopes, hierarchy),
@@ -69,8 +73,11 @@ function withIssuer(claims: Claims, { issuer }: AuthorizationServer): Claims {
   return (claims['iss'] ?? undefined) === undefined ? { ...claims, iss: issuer } : claims;
 }
 
-/** Without one of these any client could use the token, or it would be good at any server: null is refused. */
-const strictClaims: ReadonlySet<string> = new Set(['aud', 'cnf']);
+/**
+ * Without one of these any client could use the token, it would be good at any server, or an agent would pass for the
+ * person itself: null is refused.
+ */
+const strictClaims: ReadonlySet<string> = new Set(['aud', 'cnf', 'act']);
 
 /** Claims without members that are null: many servers write `"sub": null` for a claim that a token does not have. */
 export function withoutNulls(claims: Claims): Claims {

@@ -10,6 +10,7 @@ export const layers: readonly (readonly string[])[] = [
   ['core/model'],
   ['core/policy', 'core/config', 'core/telemetry'],
   ['core/gateway'],
+  ['policy-parts'],
   ['tokens', 'mcp', 'policy-files'],
   ['analysis'],
   ['capabilities', 'front-door'],
@@ -22,7 +23,8 @@ export const layers: readonly (readonly string[])[] = [
 /** What rooms of one floor may import of lower ones, where that is not everything. */
 const fewer: Readonly<Record<string, readonly string[]>> = {
   'front-door': ['core/lib', 'core/model', 'core/telemetry', 'core/config', 'tokens'],
-  analysis: ['core/lib', 'core/model', 'core/policy', 'policy-files'],
+  'policy-parts': ['core/lib', 'core/model', 'core/policy'],
+  analysis: ['core/lib', 'core/model', 'core/policy', 'policy-parts', 'policy-files'],
 };
 
 /** Rooms that nothing but these may import. The console tries drafts in a process of its own. */
@@ -49,7 +51,7 @@ const outside: Readonly<Record<string, RegExp>> = {
 
 /** Each package that `src/` uses, with the folders that own it. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
-  '@eslint-community/regexpp': ['core/policy/patterns'],
+  '@eslint-community/regexpp': ['policy-files', 'analysis/prove'],
   '@modelcontextprotocol/client': ['mcp/client'],
   '@opentelemetry/api': ['capabilities/traces'],
   '@opentelemetry/exporter-trace-otlp-proto': ['capabilities/traces'],
@@ -64,14 +66,21 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   undici: ['core/gateway/forward'],
   jose: ['tokens', 'capabilities/exchange', 'capabilities/possession', 'capabilities/revocation', 'front-door'],
   'lru-cache': ['core/lib'],
-  refa: ['core/policy/patterns'],
+  refa: ['policy-files', 'analysis/prove'],
   yaml: ['core/config', 'core/policy', 'policy-files', 'serve/config', 'capabilities/lock'],
   ajv: ['core/config', 'core/policy', 'serve/config'],
   'prom-client': ['core/telemetry'],
 };
 
 /** Pure: of Node only what computes, so that they decide alike everywhere and at all times. */
-const pure: readonly string[] = ['core/lib/json', 'core/policy', 'analysis/prove', 'analysis/compare', 'mcp'];
+const pure: readonly string[] = [
+  'core/lib/json',
+  'core/policy',
+  'policy-parts',
+  'analysis/prove',
+  'analysis/compare',
+  'mcp',
+];
 /** Folders of pure rooms that call servers or watch them. */
 const impure: readonly string[] = ['mcp/client'];
 

@@ -115,7 +115,9 @@ test('R-259: asks nothing with a token that the route refuses, or that it could 
   ]);
   expect(seen).toEqual([]);
   const plain = await outcome(['lock', '--route', 'plain'], folder);
-  expect(plain.stdout).toMatch(/its own; disable its own authorization, or set upstream\.token\n$/);
+  expect(plain.stdout).toMatch(
+    /its own; disable its own authorization, or set upstream\.token or upstream\.headers\n$/,
+  );
 });
 
 test('a wrong use of --token and --route shows no token', async () => {

@@ -6,7 +6,7 @@ import testSchema from '../../schema/policy-test.schema.json' with { type: 'json
 import { attemptOf, callerOf, fulfils } from '../../src/analysis/review/described-caller.ts';
 import type { PolicyTest } from '../../src/policy-files/policy-tests.ts';
 import { violations } from '../../src/core/config/schema.ts';
-import { slowPart } from '../../src/core/policy/patterns/slow-pattern.ts';
+import { slowPart } from '../../src/policy-files/slow-pattern.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { policyReasons } from '../../src/core/model/reasons.ts';

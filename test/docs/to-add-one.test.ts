@@ -13,7 +13,7 @@ import { commands } from '../../src/commands/commands.ts';
 import { examinations } from '../../src/commands/doctor/doctor.ts';
 import { warnings } from '../../src/serve/config/warnings.ts';
 import { members } from '../../src/core/model/decision.ts';
-import { standardServer } from '../../src/core/model/quirks/providers.ts';
+import { standardServer } from '../../src/serve/config/quirks/providers.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { knownRequests, revisions } from '../../src/core/model/mcp.ts';
 import { metricRows } from '../../src/capabilities/all.ts';

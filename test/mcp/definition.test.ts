@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { definitionOf, definitionsIn } from '../../src/mcp/guarded-message.ts';
-import { definitionKey } from '../../src/core/model/definitions.ts';
+import { definitionKey } from '../../src/mcp/definitions.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 const tool = (json: string) => definitionOf('tool', 'pay', JSON.parse(json));

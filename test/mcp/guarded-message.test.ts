@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DefinitionGuard, definitionOf, guardedMessage } from '../../src/mcp/guarded-message.ts';
-import type { Definition, DefinitionKind } from '../../src/core/model/definitions.ts';
+import type { Definition, DefinitionKind } from '../../src/mcp/definitions.ts';
 
 /** A guard that keeps what has no `bad` name or text, and what it was asked. */
 function guard(): DefinitionGuard & {

@@ -11,7 +11,7 @@ import { keysOf, type Schema } from './keys-of.ts';
 
 test('the keys of a policy', () => {
   expect(keysOf(policy as Schema, 1).join(' ')).toBe(
-    'scope claims any all not acr max_age max_lifetime because mode tools resources prompts methods requests lists lock',
+    'scope claims actors any all not acr max_age max_lifetime because mode tools resources prompts methods requests lists lock',
   );
 });
 
@@ -19,12 +19,12 @@ test.for([
   [
     'an entry of tools and of prompts',
     'call',
-    'scope claims any all not acr max_age max_lifetime because arguments after never_after quota approval',
+    'scope claims actors any all not acr max_age max_lifetime because arguments after never_after quota approval',
   ],
   [
     'an entry of resources, of methods and of requests',
     'listed',
-    'scope claims any all not acr max_age max_lifetime because after never_after quota approval',
+    'scope claims actors any all not acr max_age max_lifetime because after never_after quota approval',
   ],
   ['`after`', 'after', 'tool request within! same by'],
   ['`never_after`', 'never_after', 'tool request within! same by'],

@@ -45,6 +45,10 @@ const everything: Outcome = {
     issuer: 'https://as.example',
     subject: 'alice',
     clientId: 'agent',
+    actors: [
+      { issuer: 'https://as.example', subject: 'a'.repeat(129) },
+      { issuer: 'https://as.example', subject: 'b' },
+    ],
     callerKey: undefined,
     grantedScopes: ['read'],
     scopes: new Set(['read']),
@@ -88,20 +92,21 @@ test('R-168: the members of a denial, in order', () => {
     subject: 'alice',
     client_id: 'agent',
     issuer: 'https://as.example',
+    actors: ['a'.repeat(128), 'b'],
     method: 'tools/call',
     tool: 'pay',
     scope: 'read',
     needed_scope: 'read payments',
     policy: 'tools-policy@0123456789ab',
     rule: 'tools.pay',
-    input: { claims: { tenant: 'acme' } },
+    input: { claims: { tenant: 'acme' }, omitted: ['act'] },
     claims: { email: 'a@example.com' },
     duration_ms: 1.5,
     approval: 'approval-id',
     trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
   expect(Object.keys(line(everything)).join(' ')).toBe(
-    'time level msg decision request_id address path route allow reason detail subject client_id issuer method tool scope needed_scope policy rule input claims duration_ms approval trace_id',
+    'time level msg decision request_id address path route allow reason detail subject client_id issuer actors method tool scope needed_scope policy rule input claims duration_ms approval trace_id',
   );
 });
 

@@ -47,6 +47,7 @@ rate.exceeded                     429  -                   -       Too many requ
 scope.insufficient                403  insufficient_scope  -       Insufficient scope
 authentication.insufficient       401  insufficient_user_authentication  -       A different or more recent authentication is required
 claim.denied                      403  -                   -       Access denied
+actor.denied                      403  -                   -       Access denied
 argument.denied                   403  -                   -       Access denied
 variable.denied                   403  -                   -       Access denied
 lifetime.exceeded                 403  -                   -       Access denied
@@ -70,6 +71,7 @@ approval.denied                   403  -                   -       Access denied
 approval.full                     503  -                   -       Temporarily unavailable
 approval.body                     415  -                   -       Unsupported media type
 approval.size                     413  -                   -       Too large to be approved
+credential.missing                403  -                   -       Access denied
 decision_point.denied             403  -                   -       Access denied
 decision_point.unavailable        503  -                   -       Temporarily unavailable
 body.too_large                    413  -                   -32600  Request body too large
@@ -117,9 +119,9 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
       .toSorted(),
   ).toEqual(
     words(`
-    claim.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
+    claim.denied actor.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
     prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
-    history.forbidden quota.exceeded approval.required approval.denied approval.size decision_point.denied`).toSorted(),
+    history.forbidden quota.exceeded approval.required approval.denied approval.size credential.missing decision_point.denied`).toSorted(),
   );
 });
 

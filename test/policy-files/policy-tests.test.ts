@@ -73,7 +73,7 @@ describe('R-218: a mistake in a test has its place and its remedy', () => {
 - { name: x, for_all: {}, whn: {}, then: deny }
   :1:27: [0].whn: unknown key (did you mean when?); accepted: name, for_all, when, then
 - { name: x, for_all: { claim: {} }, when: {}, then: deny }
-  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, any, all, not, acr, max_age, max_lifetime, approval
+  :1:25: [0].for_all.claim: unknown key (did you mean claims?); accepted: scope, claims, actors, any, all, not, acr, max_age, max_lifetime, approval
 - { name: x, for_all: {}, when: all, then: deny }
   :1:33: [0].when: "all" is not any, or a mapping with tool, resource, template, prompt, request or method
 - { name: x, for_all: {}, when: { tool: a, prompt: b }, then: deny }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type JWTPayload, SignJWT } from 'jose';
 import { listen } from '../../demo/listen.ts';
-import { type ProviderQuirks, providers } from '../../src/core/model/quirks/providers.ts';
+import { type ProviderQuirks, providers } from '../../src/serve/config/quirks/providers.ts';
 import type { TestIdentityProvider } from './identity-provider.ts';
 import { generateKey, type IssuerKey } from './issuer.ts';
 import { keepForm, keepSecret } from './secrecy.ts';

@@ -68,6 +68,9 @@ export function keepConfig(config: Config): void {
     if (credentials.clientAuth !== 'none') keepClient(credentials);
   }
   for (const route of routes) {
+    const fields: string[] = [];
+    route.upstream.ownFields?.addTo(fields, undefined);
+    for (let i = 1; i < fields.length; i += 2) keepSecret(fields[i]);
     const token = upstreamToken.of(route);
     if (token?.kind === 'exchange') keepClient(token.exchange.credentials);
   }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createBrowser, signIn } from '../../demo/browser.ts';
-import type { ClientQuirks, Obstacle } from '../../src/core/model/quirks/clients.ts';
+import type { ClientQuirks, Obstacle } from '../../src/serve/config/quirks/clients.ts';
 import { postMessage } from './mcp-message.ts';
 import { keepSecret } from './secrecy.ts';
 

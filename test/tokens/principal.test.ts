@@ -54,6 +54,18 @@ describe('RFC 9068 §2.2 — the principal of claims', () => {
   });
 });
 
+describe('RFC 8693 §4.1 — act', () => {
+  test('names the actors, with the issuer of the token where they have none', () => {
+    expect(of({ sub: 'alice', act: { sub: 'agent' } }).actors).toEqual([
+      { issuer: 'https://as.example', subject: 'agent' },
+    ]);
+  });
+
+  test.for([null, 'agent', {}, { sub: 'a', act: null }])('%j refuses the token', (act) => {
+    expect(() => of({ sub: 'alice', act })).toThrow(refused('token.claims'));
+  });
+});
+
 test.each<[string, Claims, string | undefined]>([
   ['as the standard has it', { client_id: 'a', azp: 'b', appid: 'c', cid: 'd' }, 'a'],
   ['azp', { azp: 'b', appid: 'c', cid: 'd' }, 'b'],

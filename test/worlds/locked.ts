@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lockFileText } from '../../src/capabilities/lock/lock-file.ts';
 import { definitionOf } from '../../src/mcp/guarded-message.ts';
-import type { DefinitionKind, DescribedDefinition } from '../../src/core/model/definitions.ts';
+import type { DefinitionKind, DescribedDefinition } from '../../src/mcp/definitions.ts';
 import { type McpWorld, request, startMcpWorld } from './mcp.ts';
 
 /** A definition as a server writes it. */

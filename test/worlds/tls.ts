@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { watchFiles } from '../../src/core/config/watch.ts';
+import { watchFiles } from '../../src/serve/config/watch.ts';
 import { openCertificate, createCertificateOf } from '../../src/core/gateway/listen/certificates.ts';
 import { listen, type Listener, defaultPatience } from '../../src/core/gateway/listen/server.ts';
 import type { Tls } from '../../src/core/model/config.ts';

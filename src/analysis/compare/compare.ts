@@ -10,7 +10,7 @@ import { decisionWith } from '../../core/policy/approval.ts';
 import { compiledRules, compilePolicy } from '../../core/policy/compile.ts';
 import type { Rules } from '../../core/policy/decide.ts';
 import type { HistoryRule } from '../../core/policy/history-rules.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from '../prove/text-automaton.ts';
 import { type CallKind, planFor } from '../../core/policy/plan.ts';
 import { callsIn, type PossibleCall } from '../prove/calls.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';

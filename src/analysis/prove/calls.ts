@@ -16,7 +16,7 @@ import type { PastRule } from '../../core/policy/history-rules.ts';
 import { entriesFor, type Listing } from '../../core/policy/listing.ts';
 import type { CallKind } from '../../core/policy/plan.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
-import type { CallPattern, HttpPattern, McpPattern } from '../../core/policy/property.ts';
+import type { CallPattern, HttpPattern, McpPattern } from '../../policy-files/property.ts';
 import { type NameClass, nameKinds, namesOf, type NameTable } from './names.ts';
 
 /** The target of a call, as a test file writes it; `{}`: a request on an HTTP route. */

@@ -5,8 +5,8 @@ import {
   listedAutomaton,
   type TextAutomaton,
   Undecidable,
-} from '../../core/policy/patterns/text-automaton.ts';
-import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
+} from './text-automaton.ts';
+import { patternAutomaton } from './pattern-automaton.ts';
 import { maxMatchedLength, type Operand, type Predicate } from '../../core/policy/predicate.ts';
 import { belowSource, flawSource } from '../../core/policy/within.ts';
 import type { Variable, Variables } from './formula.ts';

@@ -3,6 +3,7 @@ import {
   type Condition,
   type GroupCondition,
   isGroup,
+  type LeafCondition,
   type Verdict,
   verdicts as everyVerdict,
 } from '../../core/policy/conditions/condition.ts';
@@ -12,7 +13,7 @@ import type { CallPlan, Step } from '../../core/policy/plan.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 interface PossibleRefusal {
   readonly reason: PolicyReason;
@@ -226,8 +227,15 @@ const groups: Readonly<Record<GroupCondition['kind'], (parts: readonly Verdicts[
 
 function verdictsIn(condition: Condition, space: Space): Verdicts {
   if (isGroup(condition)) return groups[condition.kind](condition.parts.map((part) => verdictsOn(part, space)));
-  const met = space.met(condition);
+  const met = metIn(condition, space);
   return { ...never, met, [condition.unmet]: not(met) };
+}
+
+function metIn(leaf: LeafCondition, space: Space): Formula {
+  const { actors } = leaf.reads;
+  if (actors === undefined) return space.met(leaf);
+  if (actors.onClaims === undefined) throw new Undecidable(`${leaf.rule}, which compares with a claim`);
+  return verdictsOn(actors.onClaims, space).met;
 }
 
 const never: Omit<Verdicts, 'met'> = {

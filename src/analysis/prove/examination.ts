@@ -9,7 +9,7 @@ import { countingOf, type Histories, historiesOf, noHistories } from './over-tim
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
 import { and, type Budget, type Formula, holds, not, search, simplest } from './formula.ts';
 import { type Given, type Setting, Space } from './space.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 /** A call of a caller, as a test file writes it. */
 export interface Example {

@@ -1,4 +1,4 @@
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 /** What callers and calls differ in: a scope, a lifetime, the value at one place. It has one of a few classes. */
 export interface Variable {

@@ -1,6 +1,6 @@
 import { folded } from '../../core/lib/look-alike.ts';
 import { unreachable } from '../../core/lib/json/pointer.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 import type { ClaimsOperand, Predicate } from '../../core/policy/predicate.ts';
 import {
   type Candidate,

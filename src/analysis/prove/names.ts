@@ -10,8 +10,8 @@ import {
 } from '../../core/policy/requests.ts';
 import { plainUri, uriFlaw } from '../../core/policy/resources.ts';
 import type { Entry } from '../../core/policy/entry.ts';
-import { distinguishedTexts, listedAutomaton, Undecidable } from '../../core/policy/patterns/text-automaton.ts';
-import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
+import { distinguishedTexts, listedAutomaton, Undecidable } from './text-automaton.ts';
+import { patternAutomaton } from './pattern-automaton.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { leavesOf } from './candidates.ts';
 import { requestsMatching } from './request-names.ts';

@@ -78,11 +78,13 @@ function ownerIn({ rule, owner: { by, claim } }: HistoryRule): readonly Conditio
     claimCondition(rule, { name, read: ({ [name]: value }) => value, predicates: [predicate(present, test)] });
   // A description without `sub` is of a caller with a subject.
   if (by === 'subject') return [on('sub', (value) => value === undefined || typeof value === 'string')];
-  if (by !== 'client') return [];
+  if (by !== 'client' && by !== 'actor') return [];
   const isAbsent = (value: unknown): boolean => value === undefined;
   const [first, second] = [on('client_id', isAbsent), on('azp', isAbsent)];
+  const actor = by === 'actor' ? [on('act', (value) => value !== undefined)] : [];
   return [
     anyOf(rule, [
+      ...actor,
       on('client_id', isName),
       allOf(rule, [first, on('azp', isName)]),
       allOf(rule, [first, second, anyOf(rule, [on('appid', isName), on('cid', isName)])]),

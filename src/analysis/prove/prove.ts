@@ -13,14 +13,14 @@ import type { Principal } from '../../core/model/principal.ts';
 import { compiledRules } from '../../core/policy/compile.ts';
 import type { HistoryRule } from '../../core/policy/history-rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
-import { type Property, expectedReasons, isExpected } from '../../core/policy/property.ts';
+import { type Property, expectedReasons, isExpected } from '../../policy-files/property.ts';
 import { callsIn, type ExampleCall } from './calls.ts';
 import { challengeIs, type PossibleDecision } from './decisions.ts';
 import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 
 /** The result of proving a property. */
 export type Proof =

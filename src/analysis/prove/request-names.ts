@@ -5,13 +5,8 @@
  */
 
 import { memoized } from '../../core/lib/remembered.ts';
-import { patternAutomaton } from '../../core/policy/patterns/pattern-automaton.ts';
-import {
-  type EndedText,
-  endedTexts,
-  listedAutomaton,
-  type TextAutomaton,
-} from '../../core/policy/patterns/text-automaton.ts';
+import { patternAutomaton } from './pattern-automaton.ts';
+import { type EndedText, endedTexts, listedAutomaton, type TextAutomaton } from './text-automaton.ts';
 import { requestPattern } from '../../core/policy/requests.ts';
 
 /** The forms of the parts of a request, as regular expressions. */

@@ -1,6 +1,8 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
+import { MAX_ACTORS } from '../../core/model/actors.ts';
 import type { EarlierCall } from '../../core/model/history.ts';
-import type { Principal } from '../../core/model/principal.ts';
+import { isObject } from '../../core/lib/json/own-member.ts';
+import { isName, type Principal } from '../../core/model/principal.ts';
 import {
   type ClaimRead,
   type Condition,
@@ -12,10 +14,10 @@ import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import type { ClaimOperand } from '../../core/policy/claim.ts';
 import { type ClaimsOperand, operandsIn, type Predicate } from '../../core/policy/predicate.ts';
-import { Undecidable } from '../../core/policy/patterns/text-automaton.ts';
+import { Undecidable } from './text-automaton.ts';
 import { comparedBy, Relations } from './relations.ts';
 import { isUnary, leavesOf as leavesIn } from './candidates.ts';
-import { and, atom, classSet, type Formula, implies, not, type Variable, Variables } from './formula.ts';
+import { and, atom, classSet, type Formula, implies, not, or, type Variable, Variables } from './formula.ts';
 import {
   createObject,
   isUnwritten,
@@ -79,7 +81,7 @@ export class Space {
     asks: readonly ClaimOperand[] = [],
   ) {
     this.#setting = setting;
-    const leaves = conditions.flatMap(leavesOf);
+    const leaves = conditions.flatMap(leavesOf).flatMap(onClaims);
     this.#lifetimes = toldApart(
       leaves.filter(({ reads }) => reads.lifetimes.length > 0),
       setting,
@@ -89,9 +91,12 @@ export class Space {
     const scopes = leaves.flatMap(({ reads }) => reads.scopes);
     this.#scopes = new Map([...new Set(scopes)].map((scope) => [scope, this.variables.add(2)]));
     const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
-    const ofClaims = claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates }));
+    const statedClaims = claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates }));
     const ofArguments = inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates }));
-    const operands = [...operandsIn([...ofClaims, ...ofArguments].flatMap((each) => each.predicates)), ...asks];
+    const operands = [...operandsIn([...statedClaims, ...ofArguments].flatMap((each) => each.predicates)), ...asks];
+    const paths = [...statedClaims.map(({ path }) => path), ...operands.map(claimPath)];
+    const ofActors = actorPlaces(paths);
+    const ofClaims = [...statedClaims, ...ofActors];
     const shared = sharedPredicates(ofClaims, ofArguments, operands);
     const isCompared = ({ predicates }: PlaceCondition): boolean => operandsIn(predicates).length > 0;
     const comparedAt = (each: PlaceCondition): PlaceCondition => ({ path: each.path, predicates: shared });
@@ -115,6 +120,7 @@ export class Space {
       constraint,
       withoutVariants(places),
       this.#claims.constraint,
+      ...ofActors.map(({ path }) => this.#isActor(path)),
       this.#hierarchy(),
       this.#registered(),
     ]);
@@ -215,6 +221,19 @@ export class Space {
     return atom(variable, 2n);
   }
 
+  /** A token has actors only in the form that the gateway reads: an object, and a name in it. */
+  #isActor(path: readonly string[]): Formula {
+    const place = placeAt(this.#claims.places, path);
+    const around = path.slice(0, -1);
+    const isOf = (test: (value: unknown) => boolean): Formula =>
+      atom(
+        place.variable,
+        classSet(place.classes, ({ value }) => test(value)),
+      );
+    if (path.at(-1) === 'act') return or([isUnwritten(place), isOf(isObject)]);
+    return implies(not(isUnwritten(placeAt(this.#claims.places, around))), and([isOf(isName)]));
+  }
+
   /** A token with a broader scope has all narrower ones. */
   #hierarchy(): Formula {
     return and(
@@ -274,6 +293,29 @@ function sharedPredicates(
     ...leaves.flatMap(({ operand }) => (operand.kind === 'claims' ? comparedBy(operand) : [])),
   ];
 }
+
+/** A condition on actors as the conditions on claims that state the same. */
+function onClaims(leaf: LeafCondition): readonly LeafCondition[] {
+  const { actors } = leaf.reads;
+  if (actors === undefined) return [leaf];
+  return actors.onClaims === undefined ? [] : leavesOf(actors.onClaims);
+}
+
+/** The places of the actors that paths lead to, as far as the chain can be read. */
+function actorPlaces(paths: readonly (readonly string[])[]): readonly PlaceCondition[] {
+  const depths = paths
+    .map((path) => path.findIndex((key) => key !== 'act'))
+    .map((depth, index) => (depth < 0 ? (paths[index]?.length ?? 0) : depth));
+  const depth = Math.min(MAX_ACTORS, Math.max(0, ...depths));
+  return Array.from({ length: depth }, (_, index) => Array.from({ length: index + 1 }, () => 'act')).flatMap((path) => [
+    { path, predicates: [isAnObject] },
+    { path: [...path, 'sub'], predicates: [isAName] },
+  ]);
+}
+
+/** Predicates that no policy writes, which tell apart what actors must be. */
+const isAnObject: Predicate = { wanted: '', operand: { kind: 'presence' }, test: isObject };
+const isAName: Predicate = { wanted: '', operand: { kind: 'scalars', scalars: [''], integer: false }, test: isName };
 
 function claimPath({ name }: Pick<ClaimRead, 'name'>): readonly string[] {
   return name.startsWith('/') ? (keysOf(name) ?? []) : [name];

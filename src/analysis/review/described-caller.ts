@@ -1,3 +1,4 @@
+import { actorsIn } from '../../core/model/actors.ts';
 import type { GatewayClaimName } from '../../core/model/gateway-claims.ts';
 import {
   callerKey,
@@ -36,11 +37,14 @@ export function principalWith(
   { issuer, subject, clientId, scope, claims, lifetimeSeconds }: DescribedCaller,
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
+  const actors = actorsIn(claims, issuer);
   const dates = lifetimeSeconds === undefined ? undefined : { iat: issuedAt, exp: issuedAt + lifetimeSeconds };
   return {
     issuer,
     subject,
     clientId,
+    // A chain that no token may have is refused where it is written.
+    ...(typeof actors === 'object' && { actors }),
     callerKey: callerKey({ issuer, subject, clientId }),
     grantedScopes: scope,
     scopes: expandScopes(scope, hierarchy),

@@ -1,4 +1,4 @@
-import { reservationOf } from '../../capabilities/history/reservation.ts';
+import { reservationOf } from '../../policy-parts/history/reservation.ts';
 import { durationMs } from '../../core/lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../../core/model/history.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../../core/model/policy.ts';
@@ -6,9 +6,9 @@ import { callerKey, type Principal } from '../../core/model/principal.ts';
 import { decisionWith, type GivenApproval } from '../../core/policy/approval.ts';
 import type { Decided } from './coverage.ts';
 import { attemptOf } from './described-caller.ts';
-import { createMemoryLedger, type MemoryLedger } from '../../capabilities/history/memory-ledger.ts';
+import { createMemoryLedger, type MemoryLedger } from '../../policy-parts/history/memory-ledger.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import type { Failed, Reservation } from '../../core/model/ledger.ts';
+import type { Failed, Reservation } from '../../policy-parts/history/ledger.ts';
 
 interface CallInHistory {
   readonly policy: Policy;

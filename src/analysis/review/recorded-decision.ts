@@ -45,7 +45,7 @@ export function isPolicyDecision({ allow, reason, issuer, rule }: DecisionRecord
 
 /** The caller of a logged decision, with the claims that the policy read, and those that the gateway added. */
 export function recordedPrincipal(
-  { subject, clientId, issuer, scope, input, at }: DecisionRecord,
+  { subject, clientId, issuer, scope, input, actors, at }: DecisionRecord,
   hierarchy: ReadonlyMap<string, readonly string[]>,
 ): Principal {
   const principal = principalWith(
@@ -54,7 +54,7 @@ export function recordedPrincipal(
       subject,
       clientId,
       scope: (scope ?? '').split(' ').filter((each) => each !== ''),
-      claims: recordedClaims({ input }),
+      claims: recordedClaims({ input, actors }),
       lifetimeSeconds: input.lifetime,
     },
     hierarchy,
@@ -62,9 +62,13 @@ export function recordedPrincipal(
   return withGatewayClaims(principal, () => at);
 }
 
-/** The claims of a logged decision that the policy read. */
-export function recordedClaims({ input }: Pick<DecisionRecord, 'input'>): Record<string, unknown> {
-  return nested(input.claims ?? {});
+/** The claims of a logged decision that the policy read, and its actors. */
+export function recordedClaims({
+  input,
+  actors = [],
+}: Pick<DecisionRecord, 'input' | 'actors'>): Record<string, unknown> {
+  const subjects = actors.map((subject, index) => [`${'/act'.repeat(index + 1)}/sub`, subject] as const);
+  return nested({ ...input.claims, ...Object.fromEntries(subjects) });
 }
 
 /** The attempt of a logged decision; arguments are not logged. */

@@ -14,9 +14,9 @@ import {
 } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import { lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
-import { reservationOf } from '../../capabilities/history/reservation.ts';
+import { reservationOf } from '../../policy-parts/history/reservation.ts';
 import type { CallHistory, HistoryCheck } from '../../core/model/history.ts';
-import type { LedgerCheck, LedgerEntry, Reservation } from '../../core/model/ledger.ts';
+import type { LedgerCheck, LedgerEntry, Reservation } from '../../policy-parts/history/ledger.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
 import { ensure } from '../../core/lib/remembered.ts';

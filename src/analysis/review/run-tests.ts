@@ -5,7 +5,7 @@ import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
 import { attemptOf, callerOf, foundOf, fulfils } from './described-caller.ts';
 import type { Decision, Policy } from '../../core/model/policy.ts';
-import type { Expectation, Property } from '../../core/policy/property.ts';
+import type { Expectation, Property } from '../../policy-files/property.ts';
 import type { Example } from '../prove/examination.ts';
 import { type Deciding, Disagreement, type Proof, prove } from '../prove/prove.ts';
 import { flowYaml } from './flow-yaml.ts';

@@ -4,7 +4,7 @@ import { parseToRewrite } from '../../core/lib/json/lossless.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { scanJson } from '../../core/lib/json/scanner.ts';
 import { decidedFrom, type KeptApproval } from './book.ts';
-import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision } from '../operator-approvals.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { type Approvals, DecisionRefused } from './approvals.ts';

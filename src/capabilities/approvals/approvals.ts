@@ -16,14 +16,14 @@ import {
   type KeptApproval,
   MAX_REQUEST_BYTES,
 } from './book.ts';
-import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision } from '../operator-approvals.ts';
 import type { NeededApproval } from '../../core/model/approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
-import { approvedDefinitions, definitionKey } from '../../core/model/definitions.ts';
+import { approvedDefinitions, definitionKey } from '../../mcp/definitions.ts';
 import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../core/model/mcp.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision } from '../operator-approvals.ts';
 
 /** The states of a request: the last two are over. */
 export type ApprovalStatus = 'pending' | 'approved' | 'denied' | 'expired' | 'used';

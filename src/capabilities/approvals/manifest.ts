@@ -4,13 +4,14 @@
  * @module
  */
 
+import { join } from 'node:path';
 import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
-import { approvalSettings } from '../../core/model/operator-approvals.ts';
+import { approvalSettings } from '../../core/model/approval-settings.ts';
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
-import { openApprovals } from './opened.ts';
+import { type ApprovalState, openApprovals } from './opened.ts';
 import { reasons } from './reasons.ts';
 import { readApprovals } from './settings.ts';
 
@@ -18,12 +19,17 @@ export const approvals: Capability = {
   name: 'approvals',
   reasons,
   metrics: approvalMetrics,
-  read: (root) => (field, { policy }) => {
-    // Without them no person could approve, and no stage would ask.
-    if (policy?.hasApprovals === true && !root.get('approvals').present)
-      field.get('policy').addProblem('TODO');
-    return undefined;
-  },
+  read:
+    (root, { folderLabel }) =>
+    (route, { policy }) => {
+      const field = route.get('policy');
+      // Without them no person could approve, and no stage would ask.
+      if (policy?.hasApprovals === true && !root.get('approvals').present)
+        field.addProblem(
+          `${join(folderLabel, field.source())}.yaml has approval, which needs approvals in gateway.yaml`,
+        );
+      return undefined;
+    },
   readSection(root, referents) {
     const settings = readApprovals(root.get('approvals'), referents);
     return settings && approvalSettings.with(settings);
@@ -35,12 +41,14 @@ export const approvals: Capability = {
   },
   commands: { after: 'compare', of: approvalCommands },
   openProcess: openApprovals,
-  joinStates: ([first]) => ({ hasApprovals: (first as { readonly hasApprovals?: boolean } | undefined)?.hasApprovals }),
+  joinStates: ([first]: readonly ApprovalState[]) => ({ hasApprovals: first?.hasApprovals }),
   openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };
 
 /** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
-function openApprovers(config: Pick<Config, 'routes' | 'slots'>): ReturnType<NonNullable<Capability['policyProblems']>> {
+function openApprovers(
+  config: Pick<Config, 'routes' | 'slots'>,
+): ReturnType<NonNullable<Capability['policyProblems']>> {
   const settings = approvalSettings.of(config);
   if (settings?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
   const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';

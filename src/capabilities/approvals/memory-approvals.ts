@@ -15,7 +15,7 @@ import {
   type SweptApprovals,
   withoutArguments,
 } from './book.ts';
-import type { ApprovalDecision } from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision } from '../operator-approvals.ts';
 
 interface RequestRecord {
   approval: KeptApproval;

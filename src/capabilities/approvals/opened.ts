@@ -9,12 +9,13 @@ import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
-import { type ApprovalSettings, approvalSettings, type WaitingApprovals } from '../../core/model/operator-approvals.ts';
+import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
 import type { Answered, OperatorAnswer } from '../admin.ts';
+import type { WaitingApprovals } from '../operator-approvals.ts';
 import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
@@ -25,6 +26,11 @@ import { reasons } from './reasons.ts';
 import { madeFor } from '../../core/model/store.ts';
 import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
+
+/** The members of the state of a process. */
+export interface ApprovalState {
+  readonly hasApprovals: boolean;
+}
 
 /** Approvals in a process. Their code is loaded at its first use. */
 export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): InProcess {
@@ -47,7 +53,7 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
       };
     },
     answers: operatorAnswers(() => observer.operator()),
-    state: () => ({ hasApprovals: observer.operator() !== undefined }),
+    state: (): ApprovalState => ({ hasApprovals: observer.operator() !== undefined }),
     close: () => observer.close(),
   };
 }

@@ -6,7 +6,7 @@
  */
 
 import { noAnswer, type OperatorAnswer, Question } from '../admin.ts';
-import type { ApprovalDecision, WaitingApprovals } from '../../core/model/operator-approvals.ts';
+import type { ApprovalDecision, WaitingApprovals } from '../operator-approvals.ts';
 
 export const approvalList = new Question<undefined, OperatorAnswer>('approvals', { join: ofOneBook });
 /** One request by its id. */

@@ -94,11 +94,11 @@ export function consoleRequests({ inForce, source, state, workers }: AdminParts)
 }
 
 /** The configuration in force, and the state of what it depends on. */
-function statusOf({ config, since, problems }: InForce, state: ProcessState, workers: number): Status {
+function statusOf({ config, since, problems, kept }: InForce, state: ProcessState, workers: number): Status {
   return {
     config: config.hash,
     since,
-    problems,
+    problems: [...problems, ...kept],
     routes: routesOf(config),
     workers,
     ...state,

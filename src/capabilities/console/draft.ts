@@ -6,6 +6,7 @@ import type { Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { outcomeKind } from '../../core/model/outcome.ts';
+import { actorFlaw } from '../../core/model/actors.ts';
 import { isPolicyReason, refusalOf } from '../../core/model/reasons.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
@@ -112,6 +113,8 @@ function answerTo(question: DraftQuestion, policy: Policy, task: DraftTask): Que
   const claims = objectIn(question.claims);
   const input = question.arguments.trim() === '' ? unknownArguments : objectIn(question.arguments);
   if (claims === undefined) return { fault: 'claims: this is not a JSON object such as {"role":"trader"}' };
+  const actors = actorFlaw(claims);
+  if (actors !== undefined) return { fault: `claims: ${actors}` };
   if (input === undefined) return { fault: 'arguments: this is not a JSON object such as {"amount":10}' };
   const { history, problems } = historyIn('history', question.history);
   if (problems[0] !== undefined) return { fault: String(problems[0]) };

@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { WaitingApprovals } from '../../core/model/operator-approvals.ts';
+import type { WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
-import type { LockState } from '../../core/model/definitions.ts';
+import type { LockState } from '../../mcp/definitions.ts';
 import type { DescribedKind } from '../../core/model/mcp.ts';
 import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome.ts';
 import type { Explanation } from '../../core/model/policy.ts';

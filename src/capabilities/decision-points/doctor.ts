@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { type Finding, findingsOn } from '../finding.ts';
 import type { Route } from '../../core/model/route.ts';
 import { DecisionPoint } from './decision-point.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';

@@ -7,7 +7,7 @@ import { Denial } from '../../core/model/denial.ts';
 import type { PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
-import { type Finding, type Findings, findingsOn, remedyForReason } from '../../core/model/finding.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from '../finding.ts';
 import { createOwnTokens } from './issued-token.ts';
 import { type TokenExchange, upstreamToken } from './settings.ts';
 import { createTokenExchange } from './token-exchange.ts';

@@ -32,11 +32,14 @@ export function createPermitHeaders(
   states: readonly StatesCaller[],
 ): PermitHeaders {
   const identity = createIdentityHeaders(route, states);
+  const { ownFields } = route.upstream;
   const cleared = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {
     const plain = plainFieldName(name);
-    return claimed.has(plain) || namesOtherTarget(plain) || isRespelled(name, plain);
+    return (
+      claimed.has(plain) || ownFields?.names.has(plain) === true || namesOtherTarget(plain) || isRespelled(name, plain)
+    );
   }
 
   return {
@@ -52,6 +55,7 @@ export function createPermitHeaders(
       const fields: string[] = [];
       if (grant.principal !== undefined) identity.addTo(fields, grant.principal, call.decision);
       const headers: Record<string, string> = { ...cleared };
+      ownFields?.addTo(fields, grant.principal);
       for (let i = 0; i < fields.length; i += 2) headers[fields[i] as string] = fields[i + 1] as string;
       if (credential !== undefined) headers['authorization'] = credential;
       return headers;

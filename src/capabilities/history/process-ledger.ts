@@ -1,6 +1,6 @@
-import type { Ledger } from '../../core/model/ledger.ts';
+import type { Ledger } from '../../policy-parts/history/ledger.ts';
 import { madeFor, type SharedStore } from '../../core/model/store.ts';
-import { createProcessLedger } from './memory-ledger.ts';
+import { createProcessLedger } from '../../policy-parts/history/memory-ledger.ts';
 import { createSharedLedger } from './stored-ledger.ts';
 
 /** Creates the ledger of a process: in the store of the newest configuration, or else in the memory of this process. */

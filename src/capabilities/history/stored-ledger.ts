@@ -1,12 +1,12 @@
+import type { Settlement } from '../../core/model/history.ts';
 import {
   type Failed,
   type Ledger,
   type LedgerBounds,
   ledgerBounds,
   type Reservation,
-  type Settlement,
   type LedgerVerdict,
-} from '../../core/model/ledger.ts';
+} from '../../policy-parts/history/ledger.ts';
 import { createScript, type SharedStore, storeDenial } from '../../core/model/store.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
 

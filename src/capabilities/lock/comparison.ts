@@ -4,7 +4,7 @@ import {
   definitionKey,
   type DefinitionKind,
   type Definitions,
-} from '../../core/model/definitions.ts';
+} from '../../mcp/definitions.ts';
 
 /** What was last seen of a definition. */
 export interface Sighting {

@@ -1,6 +1,6 @@
 import type { Config } from '../../core/model/config.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
-import { type Route, serverUrl } from '../../core/model/route.ts';
+import { type Finding, findingsOn } from '../finding.ts';
+import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
 import { differences, inWords } from './comparison.ts';
 import { lockFileOf } from './lock-file.ts';
@@ -23,7 +23,7 @@ async function examineLock(route: Route): Promise<readonly Finding[]> {
   const url = serverUrl(upstream);
   const file = lockFileOf(policy?.name ?? '');
   try {
-    const found = differences(approved, await listDefinitions(url));
+    const found = differences(approved, await listDefinitions(url, { headers: questionHeaders(upstream) }));
     if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
     const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
     const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';

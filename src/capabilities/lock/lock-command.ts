@@ -9,8 +9,8 @@ import { lockOf } from './settings.ts';
 import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { type DescribedDefinition, definitionKey } from '../../core/model/definitions.ts';
-import { type Route, serverUrl } from '../../core/model/route.ts';
+import { type DescribedDefinition, definitionKey } from '../../mcp/definitions.ts';
+import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import type { CommandKit, Values } from '../command.ts';
 import type { lockOptions } from './commands.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.ts';
@@ -81,7 +81,7 @@ async function shownBy(
   kit: CommandKit,
 ): Promise<readonly DescribedDefinition[]> {
   const url = serverUrl(route.upstream);
-  const headers = token === undefined ? undefined : await presentedBy(route, config, token, kit);
+  const headers = token === undefined ? questionHeaders(route.upstream) : await presentedBy(route, config, token, kit);
   try {
     return await listDefinitions(url, { headers });
   } catch (error) {

@@ -13,7 +13,7 @@ import {
   definitionKey,
   type Definitions,
   type DescribedDefinition,
-} from '../../core/model/definitions.ts';
+} from '../../mcp/definitions.ts';
 import { type Lock, lockOf } from './settings.ts';
 import type { PolicyFolderReader, ReadBesidePolicies } from '../capability.ts';
 import type { Problem } from '../../core/config/problems.ts';

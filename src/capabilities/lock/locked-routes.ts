@@ -6,10 +6,10 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinitionKind, LockState } from '../../core/model/definitions.ts';
+import type { DefinitionKind, LockState } from '../../mcp/definitions.ts';
 import { type Lock, lockOf } from './settings.ts';
 import { type Sighting, LockComparison, verbOf } from './comparison.ts';
-import { type Route, serverUrl } from '../../core/model/route.ts';
+import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
@@ -42,13 +42,14 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
   const built = new Map<string, Watch>();
 
   function watchOf({ name, upstream }: Route, lock: Lock): Watch {
-    const url = serverUrl(upstream);
+    const asked = { url: serverUrl(upstream), headers: questionHeaders(upstream) };
     const known = watches.get(name);
-    if (known?.url !== url)
-      return createWatch(name, { url, lock, comparison: new LockComparison(lock.approved) }, watchParts);
-    if (isDeepStrictEqual(known.lock, lock)) return known;
+    if (known?.url !== asked.url)
+      return createWatch(name, { ...asked, lock, comparison: new LockComparison(lock.approved) }, watchParts);
+    const asksAlike = isDeepStrictEqual([...known.headers], [...asked.headers]);
+    if (asksAlike && isDeepStrictEqual(known.lock, lock)) return known;
     // What the server showed is compared with the new lock at once: no call has to wait for the next look.
-    return createWatch(name, { url, lock, comparison: known.comparison.with(lock.approved) }, watchParts);
+    return createWatch(name, { ...asked, lock, comparison: known.comparison.with(lock.approved) }, watchParts);
   }
 
   /** A request or a stream may still use the lock of an earlier configuration; what it saw counts for the newest. */

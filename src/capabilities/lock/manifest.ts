@@ -27,7 +27,7 @@ export const lock: Capability = {
   reasons,
   metrics: lockMetrics,
   openProcess: openLocks,
-  joinStates: ([first]) => ({ locks: (first as Partial<LockStates> | undefined)?.locks ?? [] }),
+  joinStates: ([first]: readonly LockStates[]) => ({ locks: first?.locks ?? [] }),
   commands: { after: 'check', of: lockCommands },
   examine: async (config) => (await import('./doctor.ts')).examineLocks(config),
   notesOn: (route, attempt) => (mayRefuse(route, attempt) ? [note] : []),

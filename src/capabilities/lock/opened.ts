@@ -1,5 +1,5 @@
 import { processTimers } from '../../core/lib/clock.ts';
-import type { Definition, LockState } from '../../core/model/definitions.ts';
+import type { Definition, LockState } from '../../mcp/definitions.ts';
 import type { Sighting } from './comparison.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { LockedRoutes } from './locked-routes.ts';
@@ -57,7 +57,7 @@ export function openLocks({ clock, log, meters, share }: ProcessParts): InProces
 }
 
 /** Loads the client only for a lock: most gateways never are a client of an MCP server. */
-async function lookAt(url: string, signal: AbortSignal): Promise<readonly Definition[]> {
+async function lookAt(url: string, signal: AbortSignal, headers: Headers): Promise<readonly Definition[]> {
   const { listDefinitions } = await import('../../mcp/client/ask-server.ts');
-  return listDefinitions(url, { signal });
+  return listDefinitions(url, { signal, headers });
 }

@@ -1,9 +1,10 @@
-import type { Route } from '../../core/model/route.ts';
+import { lacksFields, type Route } from '../../core/model/route.ts';
 
 /** Whether a route presents its callers to its upstream. */
-export function presentsCallers({ public: isPublic, upstream: { token, identity, statements } }: Route): boolean {
+export function presentsCallers({ public: isPublic, upstream }: Route): boolean {
   if (isPublic) return false;
-  return token !== 'none' || identity.size > 0 || statements.length > 0;
+  const { token, identity, statements } = upstream;
+  return token !== 'none' || identity.size > 0 || statements.length > 0 || lacksFields(upstream);
 }
 
 /**
@@ -14,5 +15,5 @@ export function presentsCallers({ public: isPublic, upstream: { token, identity,
 export function remedyForStranger(route: Route, command: string): string {
   return presentsCallers(route)
     ? `ask for a caller: sallyport ${command} --route ${route.name} --token - < token.txt`
-    : 'disable its own authorization, or set upstream.token';
+    : 'disable its own authorization, or set upstream.token or upstream.headers';
 }

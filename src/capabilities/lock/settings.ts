@@ -1,4 +1,4 @@
-import type { Definitions } from '../../core/model/definitions.ts';
+import type { Definitions } from '../../mcp/definitions.ts';
 import { Slot } from '../../core/model/gate.ts';
 
 /** The lock of a policy. */

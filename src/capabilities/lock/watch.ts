@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Definition, LockState } from '../../core/model/definitions.ts';
+import type { Definition, LockState } from '../../mcp/definitions.ts';
 import type { Lock } from './settings.ts';
 import { type Sighting, inWords, type LockComparison } from './comparison.ts';
 import { createBackOff, type Random } from '../../core/lib/back-off.ts';
@@ -8,6 +8,8 @@ import { createBackOff, type Random } from '../../core/lib/back-off.ts';
 /** The watch over what one server shows, under one lock. It outlives a configuration that changes neither. */
 export interface Watch extends Omit<Lookout, 'start'> {
   readonly url: string;
+  /** The header fields of the questions. */
+  readonly headers: Headers;
   readonly lock: Lock;
   readonly comparison: LockComparison;
   /** The configuration is in force: reports what differs, and begins to look at the server. */
@@ -26,8 +28,8 @@ interface LockObserver {
 
 /** The dependencies of {@link createWatch}. */
 export interface WatchParts extends LookoutParts {
-  /** Asks the server at `url` for its definitions, as a caller without identity and credentials. */
-  readonly look: (url: string, signal: AbortSignal) => Promise<readonly Definition[]>;
+  /** Asks the server at `url` for its definitions, with the gateway's own header fields, and without any caller. */
+  readonly look: (url: string, signal: AbortSignal, headers: Headers) => Promise<readonly Definition[]>;
   /** Tells other processes what this one saw. */
   readonly share: (route: string, sightings: readonly Sighting[]) => void;
   readonly observer: LockObserver;
@@ -40,10 +42,10 @@ const MAX_NAMED = 20;
 /** Creates the watch of a route. */
 export function createWatch(
   route: string,
-  watched: Pick<Watch, 'url' | 'lock' | 'comparison'>,
+  watched: Pick<Watch, 'url' | 'headers' | 'lock' | 'comparison'>,
   { look, share, observer, clock, ...lookoutParts }: WatchParts,
 ): Watch {
-  const { url, lock, comparison } = watched;
+  const { url, headers, lock, comparison } = watched;
   const { mode } = lock;
   const lookout = createLookout(compare, lookoutParts);
   /** When the gateway last looked with success, in milliseconds since the epoch. */
@@ -55,7 +57,7 @@ export function createWatch(
   async function compare(signal: AbortSignal): Promise<void> {
     try {
       comparison.beginLook();
-      const shown = await look(url, signal);
+      const shown = await look(url, signal, headers);
       if (signal.aborted) return;
       const noted = comparison.look(shown);
       if (comparedAt === undefined || fault !== undefined)

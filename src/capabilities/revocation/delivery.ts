@@ -6,7 +6,7 @@ import { reasonOf } from '../../core/lib/wording.ts';
 import { isSameSecret } from '../../core/lib/digest.ts';
 import type { RevocationObserver } from './observer.ts';
 import type { SourceState } from '../../core/model/revocation.ts';
-import type { EventSource } from './settings.ts';
+import type { EventSource } from './sources.ts';
 import type { RevocationAnswer } from './revoked.ts';
 import type { LeaseState } from './place.ts';
 import { STREAM_UPDATED } from './security-event.ts';

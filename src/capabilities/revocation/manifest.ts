@@ -10,7 +10,8 @@ import type { RevocationState } from '../../core/model/revocation.ts';
 import type { Capability } from '../capability.ts';
 import { joinedRevocation, revocationAnswers } from './questions.ts';
 import { insecureIssuer } from '../../core/config/endpoints.ts';
-import { readRevocation, type RevocationSettings, revocationSettings } from './settings.ts';
+import { readRevocation, revocationSettings } from './settings.ts';
+import type { RevocationSettings } from './sources.ts';
 
 export const revocation: Capability = {
   name: 'revocation',
@@ -26,10 +27,8 @@ export const revocation: Capability = {
     return settings && revocationSettings.with(settings);
   },
   restarts: { 'revocation.file': { slot: revocationSettings, member: 'file' } },
-  joinStates: (states) => ({
-    revocation: joinedRevocation(
-      (states as readonly { readonly revocation?: RevocationState }[]).flatMap((each) => each.revocation ?? []),
-    ),
+  joinStates: (states: readonly { readonly revocation?: RevocationState }[]) => ({
+    revocation: joinedRevocation(states.flatMap((each) => each.revocation ?? [])),
   }),
   openAdmin: async (parts) => (await import('./pages.ts')).revocationPages(parts),
   warningsOf: flawsOf,

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, readFile, rename, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { LockedError, lockFile } from '../../core/lib/file-lock.ts';
+import { LockedError, lockFile } from './file-lock.ts';
 import { StartFault } from '../../core/lib/start-fault.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';

@@ -20,11 +20,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { RevocationObserver } from './observer.ts';
 import { revocationMetrics } from './metrics.ts';
-import {
-  type RevocationPage,
-  type RevocationState,
-  type RevokeCommand,
-} from '../../core/model/revocation.ts';
+import { type RevocationPage, type RevocationState, type RevokeCommand } from '../../core/model/revocation.ts';
 import type { RevocationAnswer, RevocationNews, RevocationQuestion } from './revoked.ts';
 import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
@@ -38,7 +34,8 @@ import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
-import { type RevocationSettings, revocationSettings } from './settings.ts';
+import { revocationSettings } from './settings.ts';
+import type { RevocationSettings } from './sources.ts';
 import { namedTokens } from './subjects.ts';
 
 const ROOM_USED = 'sallyport_revocation_room_used';

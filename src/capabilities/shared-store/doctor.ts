@@ -1,5 +1,5 @@
 import type { Config } from '../../core/model/config.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { type Finding, findingsOn } from '../finding.ts';
 import { connectStore } from './connection.ts';
 
 /** Examines the shared store, by the connection that serves requests: it must take a write. */

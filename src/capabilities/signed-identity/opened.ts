@@ -1,4 +1,4 @@
-import { createRotatingKeys } from '../../core/lib/rotating-keys.ts';
+import { createRotatingKeys } from '../../tokens/rotating-keys.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { sendDocument } from '../../core/gateway/respond/publish.ts';
 import type { ConfigParts, Opened, ProcessParts } from '../capability.ts';

@@ -15,11 +15,11 @@ import { ownMember } from '../../core/lib/json/own-member.ts';
 import type { Config } from '../../core/model/config.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { providerOf } from '../../core/model/quirks/providers.ts';
+import { providerOf } from '../../serve/config/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../core/model/route.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
-import { remedyForReason } from '../../core/model/finding.ts';
-import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
+import { remedyForReason } from '../../capabilities/finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../capabilities/finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

@@ -9,12 +9,12 @@ import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { knownRequests } from '../../core/model/mcp.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
-import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../core/model/quirks/clients.ts';
-import { providerOf, type ServerTraits, standardServer } from '../../core/model/quirks/providers.ts';
+import { type ClientQuirks, clients, type Obstacle, obstaclesOf } from '../../serve/config/quirks/clients.ts';
+import { providerOf, type ServerTraits, standardServer } from '../../serve/config/quirks/providers.ts';
 import { requestedScopes, type Route, stepUpScopes } from '../../core/model/route.ts';
 import { metadataUrl } from '../../core/gateway/respond/resource-metadata.ts';
 import { fetchText, memberAt } from './finding.ts';
-import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../capabilities/finding.ts';
 
 type Metadata = Readonly<Record<string, unknown>>;
 

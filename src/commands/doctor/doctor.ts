@@ -4,15 +4,15 @@ import { capabilities } from '../../capabilities/all.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config } from '../../core/model/config.ts';
-import { type Route, serverUrl } from '../../core/model/route.ts';
+import { lacksFields, questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
-import { clients } from '../../core/model/quirks/clients.ts';
+import { clients } from '../../serve/config/quirks/clients.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
 import { examineServer } from './authorization-server.ts';
 import { examineClient, examineKnownClients } from './client.ts';
 import { fetchText } from './finding.ts';
-import { type Finding, type Findings, findingsOn, remedyForReason } from '../../core/model/finding.ts';
+import { type Finding, type Findings, findingsOn, remedyForReason } from '../../capabilities/finding.ts';
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
@@ -165,17 +165,17 @@ export async function examineClock({ authorizationServers }: Config): Promise<re
   return (await Promise.all(found)).flat();
 }
 
-/** Examines an upstream, without credentials; it calls no tool. */
+/** Examines an upstream, with the gateway's own header fields and without a caller; it calls no tool. */
 export function examineUpstream(route: Route): Promise<Finding> {
   const { protocol, upstream } = route;
   const on = findingsOn(`routes.${route.name}.upstream`);
   const url = serverUrl(upstream);
-  return protocol === 'mcp' ? examineMcp(on, url, route) : examineHttp(on, url);
+  return protocol === 'mcp' ? examineMcp(on, url, route) : examineHttp(on, url, questionHeaders(upstream));
 }
 
 async function examineMcp(on: Findings, url: string, { upstream, policy }: Route): Promise<Finding> {
   try {
-    const { revision, tools } = await listTools(url);
+    const { revision, tools } = await listTools(url, { headers: questionHeaders(upstream) });
     const listed = policy === undefined ? tools : tools.filter(({ name }) => policy.toolEntry(name) !== undefined);
     const names = tools.length === 1 ? '1 tool' : `${tools.length} tools`;
     const ofPolicy = policy === undefined ? '' : `, of which the policy lists ${listed.length}`;
@@ -191,13 +191,14 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
     if (error.kind === 'host') return on.fail(text, remedyForHost(url));
     if (error.kind === 'other') return on.fail(text, 'set upstream.url to the URL of its MCP endpoint');
     if (upstream.token !== 'none') return on.ok(`${text}; the gateway sends it a token (${upstream.token})`);
-    return on.fail(text, 'disable its own authorization, or set upstream.token');
+    if (lacksFields(upstream)) return on.ok(`${text}; the gateway sends it headers by the caller (upstream.headers)`);
+    return on.fail(text, 'disable its own authorization, or set upstream.token or upstream.headers');
   }
 }
 
-async function examineHttp(on: Findings, url: string): Promise<Finding> {
+async function examineHttp(on: Findings, url: string, headers: Headers): Promise<Finding> {
   try {
-    const { status } = await fetchText(url, 'HEAD');
+    const { status } = await fetchText(url, 'HEAD', undefined, headers);
     // RFC 9110 §15.5.20.
     if (status === 421)
       return on.fail(`${url} answered 421: it checks Host, and does not serve this one`, remedyForHost(url));

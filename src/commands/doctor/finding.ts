@@ -25,7 +25,7 @@ const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
 
 /**
- * Requests `url` without credentials, and follows no redirect.
+ * Requests `url` without credentials but those in `fields`, and follows no redirect.
  *
  * @throws {Error} if there is no answer in time, or one of more than 256 KiB. Its cause has the code of the system.
  */
@@ -33,12 +33,15 @@ export async function fetchText(
   url: string,
   method: 'GET' | 'HEAD' | 'POST' = 'GET',
   json?: object,
+  fields: Headers = new Headers(),
 ): Promise<TextAnswer> {
+  if (json !== undefined) fields.set('content-type', 'application/json');
   const response = await fetch(url, {
     method,
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),
-    ...(json !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(json) }),
+    headers: fields,
+    ...(json !== undefined && { body: JSON.stringify(json) }),
   });
   const { status, headers } = response;
   return { status, headers, text: await (await boundedAnswer(response, MAX_BYTES)).text() };

@@ -20,8 +20,8 @@ import type {
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { fetchText } from './finding.ts';
-import { remedyForReason } from '../../core/model/finding.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { remedyForReason } from '../../capabilities/finding.ts';
+import { type Finding, findingsOn } from '../../capabilities/finding.ts';
 
 /**
  * Examines the front door: what clients read of it, its keys, the providers behind it, the way to documents.

@@ -7,8 +7,8 @@ import type { Route } from '../../core/model/route.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { metadataDocuments, metadataUrl } from '../../core/gateway/respond/resource-metadata.ts';
 import { fetchText, type TextAnswer } from './finding.ts';
-import { remedyForReason } from '../../core/model/finding.ts';
-import { type Finding, type Findings, findingsOn } from '../../core/model/finding.ts';
+import { remedyForReason } from '../../capabilities/finding.ts';
+import { type Finding, type Findings, findingsOn } from '../../capabilities/finding.ts';
 
 const proxyRemedy = 'let the proxy in front of the gateway pass this path on, with all headers of the answer';
 const reloadRemedy = 'reload or restart the gateway with this file';

@@ -10,7 +10,7 @@ import { Denial } from '../../core/model/denial.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
 import { requestedScopes, type Route } from '../../core/model/route.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { type Finding, findingsOn } from '../../core/model/finding.ts';
+import { type Finding, findingsOn } from '../../capabilities/finding.ts';
 
 const on = findingsOn('token');
 

@@ -12,6 +12,8 @@ export interface Known {
   readonly upstream:
     | ({ readonly url: string; readonly policy: ToolsPolicy } & Pick<McpServer, 'capableOnly' | 'others'>)
     | undefined;
+  /** The headers for it by their names, with their placeholders. */
+  readonly headers: ReadonlyMap<string, string>;
   readonly server: Discovered | undefined;
   readonly opaque: boolean;
 }
@@ -29,7 +31,7 @@ export const configurationFiles = [
 export const compositionFiles = ['docker-compose.yml', 'prometheus.yml'];
 
 /** The content of one of the files. */
-export async function draft(file: string, { upstream, server, opaque }: Known): Promise<string> {
+export async function draft(file: string, { upstream, headers, server, opaque }: Known): Promise<string> {
   if (upstream !== undefined && file === 'policies/tools.yaml') return upstream.policy.policy;
   if (upstream !== undefined && file === 'policies/tools.test.yaml') return upstream.policy.tests;
   const template = await readFile(
@@ -39,7 +41,7 @@ export async function draft(file: string, { upstream, server, opaque }: Known): 
   // URLs have neither spaces nor braces here, so that they stay within their placeholder and their scalar.
   switch (file) {
     case 'gateway.yaml':
-      return withIntrospection(withServer(withUpstream(template, upstream?.url), server), opaque);
+      return withIntrospection(withServer(withHeaders(withUpstream(template, upstream?.url), headers), server), opaque);
     case 'docker-compose.yml':
       // Compose would take `$` for a variable.
       return server === undefined ? template : withIssuer(template, server.issuer.replaceAll('$', '$$$$'));
@@ -52,6 +54,17 @@ function withUpstream(text: string, url: string | undefined): string {
   if (url === undefined) return text;
   const named = replaced(text, 'MCP_SERVER_URL:-http://127.0.0.1:3001/mcp', `MCP_SERVER_URL:-${url}`);
   return replaced(named, '# CHANGE: the server behind', '# The server behind');
+}
+
+function withHeaders(text: string, headers: Known['headers']): string {
+  if (headers.size === 0) return text;
+  const lines = Array.from(headers, ([name, value]) => `        ${JSON.stringify(name)}: ${JSON.stringify(value)}\n`);
+  const before = "      # The caller's identity, as headers.";
+  return replaced(
+    text,
+    before,
+    `      # The gateway's own headers for the server.\n      headers:\n${lines.join('')}${before}`,
+  );
 }
 
 function withIssuer(text: string, issuer: string): string {

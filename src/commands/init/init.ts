@@ -1,7 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { loadConfig } from '../../serve/config/load.ts';
-import { InvalidValue, plainUrl } from '../../core/config/values.ts';
+import { disk } from '../../core/config/files.ts';
+import { ownFieldFault } from '../../core/config/identity-header.ts';
+import { expand } from '../../core/config/placeholders.ts';
+import { headerValue, InvalidValue, plainUrl } from '../../core/config/values.ts';
 import { compositionFiles, configurationFiles, discovered, draft, type Known } from './draft.ts';
 import { exists } from '../../core/lib/files.ts';
 import { shellWord as word } from '../../core/lib/wording.ts';
@@ -18,17 +21,20 @@ import { escaped, toolsPolicy } from './tools-policy.ts';
  * @param folder Created if it does not exist.
  */
 export async function init(folder: string, options: OptionsOf<'init'>): Promise<ExitCode> {
-  const { compose, opaque, upstream, issuer, client } = options;
+  const { compose, opaque, upstream, header, issuer, client } = options;
   requireUrl('--upstream', upstream);
   requireUrl('--issuer', issuer);
+  const headers = headersIn(header);
   const config = join(folder, 'gateway.yaml');
   try {
-    const onlyPrints = client !== undefined && !compose && upstream === undefined && issuer === undefined;
+    const onlyPrints =
+      client !== undefined && !compose && upstream === undefined && issuer === undefined && headers.size === 0;
     if (onlyPrints && (await exists(config))) return await printClient(config, client);
     const files = compose ? [...configurationFiles, ...compositionFiles] : configurationFiles;
     const inTheWay = await existing(folder, files);
     if (inTheWay.length > 0) throw new Failure(inTheWayText(folder, inTheWay));
-    const known = { upstream: await upstreamOf(upstream), server: await serverOf(issuer), opaque };
+    const sent = await expandedHeaders(headers, folder);
+    const known = { upstream: await upstreamOf(upstream, sent), headers, server: await serverOf(issuer), opaque };
     if (opaque && known.server !== undefined && known.server.introspectionEndpoint === undefined) {
       throw new Failure(`nothing was written: --opaque: ${known.server.issuer} publishes no introspection endpoint`);
     }
@@ -55,11 +61,48 @@ function requireUrl(option: string, text: string | undefined): void {
   }
 }
 
-async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
+/**
+ * The headers for the MCP server, as they are written, by their names.
+ *
+ * @throws {UsageError} for what `upstream.headers` does not take. No message shows a value.
+ */
+function headersIn(texts: readonly string[]): Known['headers'] {
+  const headers = new Map<string, string>();
+  for (const text of texts) {
+    const [, name = '', value] = /^([A-Za-z0-9!#$%&'*+.^_`|~-]+):[ \t]*(.*?)[ \t]*$/s.exec(text) ?? [];
+    if (value === undefined || value === '') throw new UsageError("--header: write 'Name: value'");
+    const fault = ownFieldFault(name.toLowerCase(), 'none');
+    if (fault !== undefined) throw new UsageError(`--header: ${name} ${fault}`);
+    if ([...headers.keys()].some((each) => each.toLowerCase() === name.toLowerCase()))
+      throw new UsageError(`--header: ${name} is given twice`);
+    headers.set(name, value);
+  }
+  return headers;
+}
+
+/** @throws {Failure} for a placeholder that stands for nothing, and for what no header can carry. */
+async function expandedHeaders(headers: Known['headers'], folder: string): Promise<Headers> {
+  const { value, faults } = await expand(Object.fromEntries(headers), process.env, folder, disk);
+  const [fault] = faults;
+  if (fault !== undefined)
+    throw new Failure(`nothing was written: --header: ${fault.path.join('.')}: ${fault.message}`);
+  const sent = new Headers();
+  for (const [name, text] of Object.entries(value as Readonly<Record<string, string>>)) {
+    try {
+      sent.set(name, headerValue(text));
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      throw new Failure(`nothing was written: --header: ${name}: the value ${error.message}`);
+    }
+  }
+  return sent;
+}
+
+async function upstreamOf(url: string | undefined, headers: Headers): Promise<Known['upstream']> {
   if (url === undefined) return undefined;
   const { listTools, McpServerFault, remedyForHost } = await import('../../mcp/client/ask-server.ts');
   try {
-    const { tools, capableOnly, others } = await listTools(url);
+    const { tools, capableOnly, others } = await listTools(url, { headers });
     return { url, policy: toolsPolicy(tools), capableOnly, others };
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
@@ -71,7 +114,8 @@ async function upstreamOf(url: string | undefined): Promise<Known['upstream']> {
 
 const remedies: Readonly<Record<McpServerFault['kind'], (why: string, remedyForHost: string) => string>> = {
   unreachable: (why) => `cannot be reached (${why}): start the MCP server, or write its URL as it is from here`,
-  unauthorized: (why) => `${why}: the gateway will authorize callers, so disable its own authorization`,
+  unauthorized: (why) =>
+    `${why}: the gateway will authorize callers, so disable its own authorization, or send it a key by --header`,
   host: (why, remedyForHost) => `${why}: ${remedyForHost}`,
   other: (why) => `${why}: write the URL of its MCP endpoint`,
 };

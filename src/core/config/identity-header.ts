@@ -31,3 +31,13 @@ export function identityHeader(key: string): { readonly name: string; readonly f
     (isNeverFromClients(plain) && !namesUser(plain));
   return { name, fault: taken ? 'is reserved; choose a header name such as x-auth-subject' : undefined };
 }
+
+/** Why a header name in lower case cannot be one of the gateway's own fields for an upstream; undefined: it can be. */
+export function ownFieldFault(name: string, token: string): string | undefined {
+  if (plainFieldName(name) === 'authorization') {
+    if (name !== 'authorization') return 'is another spelling of Authorization; write Authorization';
+    return token === 'none' ? undefined : `cannot be combined with token: ${token}, which sends it`;
+  }
+  const { fault } = identityHeader(name);
+  return fault && 'is reserved: the gateway sends or removes it; choose a header name such as x-api-key';
+}

@@ -107,6 +107,11 @@ function inWords(error: ErrorObject, path: Path): Violation {
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
+      // The key may be the secret, misplaced.
+      if (isSecret(path)) {
+        const accepted = Object.keys(parentSchema?.['properties'] ?? {}).join(', ');
+        return { path, part: 'value', message: `has an unknown key; accepted: ${accepted}` };
+      }
       return { path: [...path, key], part: 'key', message: unknownKey(key, parentSchema?.['properties'] ?? {}, path) };
     }
     case 'required':
@@ -170,9 +175,6 @@ function unknownKey(key: string, properties: object, path: Path): string {
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   // Deeper down, a common word such as `key` would be looked for far away.
   const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
-  if (key === 'by' && accepted.includes('burst')) {
-    return `unknown key; a rate counts each caller: for a limit by client, write quota with by: client in the policy`;
-  }
   const hint = near === undefined ? place && ` (it is a key of ${place} in gateway.yaml)` : ` (did you mean ${near}?)`;
   return `unknown key${hint ?? ''}; accepted: ${accepted.join(', ')}`;
 }
@@ -377,10 +379,11 @@ const [secret, shown] = [true, false].map((isSecret) => {
 /** Whether a value at this place is secret and never appears in a message, also where the key has no place. */
 export function isSecret(path: Path): boolean {
   let schema: Schema | undefined = gateway;
+  let isWithin = false;
   for (const key of path) {
     schema = schema && memberSchema(schema, key);
-    if (schema === undefined ? secret?.has(key) === true && shown?.has(key) !== true : schema.writeOnly === true)
-      return true;
+    isWithin = schema?.writeOnly ?? isWithin;
+    if (schema === undefined && (isWithin || (secret?.has(key) === true && shown?.has(key) !== true))) return true;
   }
-  return false;
+  return isWithin;
 }

@@ -15,6 +15,7 @@ import {
   inputIn,
   isTrue,
   textIn,
+  textsIn,
   timeIn,
   unlogged,
   recordedClaims,
@@ -162,6 +163,14 @@ export const members = {
     wire: { name: 'issuer', about: '`iss` of the token' },
     of: ({ principal }) => principal?.issuer,
     read: textIn,
+  },
+  actors: {
+    wire: {
+      name: 'actors',
+      about: '`sub` of the parties that act for the subject (`act`), the current one first, each cut at 128 characters',
+    },
+    of: ({ principal }) => actorNames(principal),
+    read: textsIn,
   },
   method: {
     wire: { name: 'method', about: 'the JSON-RPC method of an MCP message, else the HTTP method' },
@@ -351,6 +360,19 @@ function inputOf(outcome: RepeatedOutcome): DecisionInput {
   return targets === undefined ? input : { ...input, targets };
 }
 
+/** The longest name of an actor. */
+const MAX_ACTOR = 128;
+
+/** A principal stays the same object while its token is cached. */
+const actorTexts = new WeakMap<Principal, readonly string[]>();
+
+function actorNames(principal: Principal | undefined): readonly string[] | undefined {
+  if (principal?.actors === undefined) return undefined;
+  const known = actorTexts.get(principal) ?? principal.actors.map(({ subject }) => subject.slice(0, MAX_ACTOR));
+  actorTexts.set(principal, known);
+  return known;
+}
+
 /** A principal stays the same object while its token is cached. */
 const inputs = new WeakMap<Principal, { readonly policy: Policy; readonly input: DecisionInput }>();
 
@@ -360,10 +382,12 @@ function callerInput(principal: Principal, policy: Policy): DecisionInput {
   if (cached?.policy === policy) return cached.input;
   const claims = Object.entries(policy.claimsRead(principal.claims));
   const { short, long } = Object.groupBy(claims, ([, value]) => (isShort(value) ? 'short' : 'long'));
-  const { expiresAt, issuedAt } = principal;
+  const { expiresAt, issuedAt, actors } = principal;
+  const isCut = actors?.some(({ subject }) => subject.length > MAX_ACTOR) === true;
+  const omitted = [...(long ?? []).map(([name]) => name), ...(isCut ? ['act'] : [])];
   const input: DecisionInput = {
     ...(short !== undefined && { claims: Object.fromEntries(short) }),
-    ...(long !== undefined && { omitted: long.map(([name]) => name) }),
+    ...(omitted.length > 0 && { omitted }),
     ...(expiresAt !== undefined && issuedAt !== undefined && { lifetime: expiresAt - issuedAt }),
   };
   inputs.set(principal, { policy, input });

@@ -1,5 +1,4 @@
 import type { PolicyDenial, ShadowDenial } from './denial.ts';
-import type { Settlement } from './ledger.ts';
 
 /** The meaning of a call for the history of its caller: what must have happened before, and what it is recorded as. */
 export interface CallHistory {
@@ -57,6 +56,12 @@ export interface EarlierCall {
   /** How it ended. Undefined: `answered`. */
   readonly outcome?: 'answered' | 'error' | 'unanswered';
 }
+
+/**
+ * How a call ended. `answered`: without an error. `returned`: it never reached the upstream, or was answered with an
+ * error, so that it no longer counts. `waiting`: it was answered `input_required`, and its next round may come.
+ */
+export type Settlement = 'answered' | 'returned' | 'waiting';
 
 /**
  * The end of a call, for rules over time. `unanswered`: it reached the upstream, and no answer of its own was read.

@@ -33,6 +33,13 @@ export function textIn(logged: unknown): string | undefined {
   return logged;
 }
 
+/** A list of texts. */
+export function textsIn(logged: unknown): readonly string[] | undefined {
+  if (logged === undefined) return undefined;
+  if (!Array.isArray(logged) || !logged.every((each) => typeof each === 'string')) throw new MalformedMember();
+  return logged;
+}
+
 /** Milliseconds since the epoch; NaN without a time. */
 export function timeIn(logged: unknown): number {
   if (logged === undefined) return NaN;

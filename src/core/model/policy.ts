@@ -73,6 +73,8 @@ export interface Plan {
    * cannot be evaluated, which is possible in shadow mode. Never throws.
    */
   neededScopes(principal: Principal): readonly string[];
+  /** The operator's words for a caller that is refused such a call for good. */
+  readonly because: string | undefined;
   /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
   /**
@@ -96,6 +98,7 @@ export interface Explanation {
   readonly kind:
     | 'scope'
     | 'claim'
+    | 'actors'
     | 'argument'
     | 'variable'
     | 'lifetime'

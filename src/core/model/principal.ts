@@ -17,12 +17,22 @@ export interface Confirmation {
   readonly certificateThumbprint: string | undefined;
 }
 
+/** A party that acts for the subject of a token, RFC 8693 §4.1. */
+export interface Actor {
+  /** `iss` of the actor, or else of the token. */
+  readonly issuer: string;
+  /** `sub` of the actor. */
+  readonly subject: string;
+}
+
 /** The caller, as a trusted authorization server vouches for: the result of validating one access token. */
 export interface Principal {
   /** `iss`, byte for byte as configured. */
   readonly issuer: string;
   /** `sub`; absent for some client-credentials tokens. */
   readonly subject: string | undefined;
+  /** The chain of `act`, the current actor first, at most 8; undefined: no other party acts for the subject. */
+  readonly actors?: readonly Actor[] | undefined;
   /** The value of {@link clientClaim}. Only `claims` has what the token says: policies read that. */
   readonly clientId: string | undefined;
   /** The {@link callerKey} of this principal. */
@@ -81,8 +91,21 @@ export function callerKey({
   subject,
   clientId,
 }: Pick<Principal, 'issuer' | 'subject' | 'clientId'>): string | undefined {
-  if (subject !== undefined) return lengthPrefixed([issuer, 'subject', subject]);
+  return subject === undefined ? clientKey({ issuer, clientId }) : lengthPrefixed([issuer, 'subject', subject]);
+}
+
+/** The identity of the client at its issuer; undefined if the token names none. */
+export function clientKey({ issuer, clientId }: Pick<Principal, 'issuer' | 'clientId'>): string | undefined {
   return clientId === undefined ? undefined : lengthPrefixed([issuer, 'client', clientId]);
+}
+
+/**
+ * The identity of the agent that calls: the current actor, or the client of a token without actors; undefined without
+ * either. An actor and a client of one name are two agents.
+ */
+export function actorKey(principal: Pick<Principal, 'issuer' | 'clientId' | 'actors'>): string | undefined {
+  const [current] = principal.actors ?? [];
+  return current === undefined ? clientKey(principal) : lengthPrefixed([current.issuer, 'actor', current.subject]);
 }
 
 /**

@@ -92,6 +92,7 @@ export const refusals = reasonsOf({
     by: 'condition',
   },
   'claim.denied': byCondition,
+  'actor.denied': byCondition,
   'argument.denied': byCondition,
   'variable.denied': byCondition,
   'lifetime.exceeded': { ...forbidden, by: 'condition' },

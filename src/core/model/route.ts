@@ -1,6 +1,6 @@
 import { type AuthorizationServer, prefixedScopes } from './authorization-server.ts';
 import type { Policy } from './policy.ts';
-import type { TokenForm } from './principal.ts';
+import type { Principal, TokenForm } from './principal.ts';
 
 /** The RFC 9728 §2 metadata of a protected resource, besides what follows from the route itself. */
 export interface ResourceMetadata {
@@ -21,6 +21,18 @@ export interface Statement {
   readonly header: string;
   /** The claims that it shows, besides who the caller is. Each is named as in a policy, by name or JSON Pointer. */
   readonly claims: readonly string[];
+}
+
+/** The header fields of the gateway itself for an upstream, such as an API key. Their values are secrets. */
+export interface OwnFields {
+  /** The `plainFieldName` of each: a client's own field with such a name does not reach the upstream. */
+  readonly names: ReadonlySet<string>;
+  /**
+   * Adds name, value, name, value, …
+   *
+   * @param principal Undefined: the request has no caller. Fields that need one are then left out.
+   */
+  addTo(fields: string[], principal: Principal | undefined): void;
 }
 
 /**
@@ -55,6 +67,8 @@ export interface Upstream {
   readonly identity: ReadonlyMap<string, string>;
   /** Further headers, beside or instead of the plain ones. No client may send one of them on any route. */
   readonly statements: readonly Statement[];
+  /** Undefined: the gateway sends none. */
+  readonly ownFields: OwnFields | undefined;
   /**
    * The `Authorization` of requests: `none`, `forward` for the client's own token, or the word of a capability that
    * makes one.
@@ -88,6 +102,12 @@ export interface Rate {
   readonly burst: number;
 }
 
+/** A rate limit of callers. */
+export interface CallerRate extends Rate {
+  /** Whose calls are counted together; a token that names no actor or no client is counted by what it names. */
+  readonly by: 'subject' | 'client' | 'actor';
+}
+
 /** A path whose callers the gateway authenticates and decides on: that of a route, or one that it answers itself. */
 export interface Endpoint {
   readonly name: string;
@@ -115,7 +135,7 @@ export interface Endpoint {
   /** Which scopes a 401 names: {@link firstScopes}. */
   readonly firstChallenge: 'policy' | 'supported' | 'none';
   /** Requests of one subject; undefined: unlimited. */
-  readonly rate: Rate | undefined;
+  readonly rate: CallerRate | undefined;
   /** What happens to a path below its own; always `pass` on an http route. */
   readonly below: 'refuse' | 'pass';
   /** What happens to a query; always `pass` on an http route. */
@@ -153,6 +173,20 @@ export function isRoute(endpoint: Endpoint): endpoint is Route {
 /** The URL of a route's server, as commands and locks ask it; `/` for the root. */
 export function serverUrl({ origin, path }: Upstream): string {
   return origin + (path || '/');
+}
+
+/** The header fields of the gateway's own questions to an upstream, which have no caller. */
+export function questionHeaders({ ownFields }: Pick<Upstream, 'ownFields'>): Headers {
+  const fields: string[] = [];
+  ownFields?.addTo(fields, undefined);
+  const headers = new Headers();
+  for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
+  return headers;
+}
+
+/** Whether the gateway's own questions to an upstream lack header fields, because they have no caller. */
+export function lacksFields(upstream: Pick<Upstream, 'ownFields'>): boolean {
+  return [...questionHeaders(upstream)].length < (upstream.ownFields?.names.size ?? 0);
 }
 
 /** Scopes as clients of a route must request them. */

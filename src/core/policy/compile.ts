@@ -142,7 +142,7 @@ function claimReaders({ condition }: Rules, entries: readonly Entry[]): Readonly
   const conditions = [condition, ...entries.map((entry) => entry.condition), ...whens].flatMap(leavesOf);
   const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
   const predicates = [
-    ...conditions.flatMap(({ reads }) => reads.claims),
+    ...conditions.flatMap(({ reads }) => [...reads.claims, ...(reads.actors ? [reads.actors] : [])]),
     ...entries.flatMap((entry) => [...entry.arguments, ...entry.variables, ...(entry.approval?.arguments ?? [])]),
   ].flatMap((each) => each.predicates);
   const operands = [...operandsIn(predicates), ...entries.flatMap(({ approval }) => approval?.asks ?? [])];

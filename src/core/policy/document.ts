@@ -78,6 +78,16 @@ export type WithinDocument = string | OperandDocument | readonly (string | Opera
 /** A condition on one value: a scalar and an operand mean `equals`, a list means `one_of`. */
 export type ValueDocument = Scalar | readonly Scalar[] | OperandDocument | PredicateDocument;
 
+/** Conditions on the parties that act for the subject: the chain of the claim `act`, RFC 8693 §4.1. */
+export interface ActorsDocument {
+  /** The length of the chain. */
+  readonly count?: ValueDocument;
+  /** `sub` of the outermost. A token without `act` has none, and fails. */
+  readonly current?: ValueDocument;
+  /** `sub` of each. */
+  readonly each?: ValueDocument;
+}
+
 /** A policy that may be nested or belong to an entry. Every condition in it must hold. */
 export interface ConditionDocument {
   /** Scope tokens (RFC 6749 §3.3), as a list or separated by single spaces; all of them. */
@@ -88,6 +98,7 @@ export interface ConditionDocument {
   readonly max_age?: string;
   /** By claim name or, beginning with `/`, by JSON Pointer (RFC 6901). */
   readonly claims?: Readonly<Record<string, ValueDocument>>;
+  readonly actors?: ActorsDocument;
   readonly any?: readonly ConditionDocument[];
   readonly all?: readonly ConditionDocument[];
   readonly not?: ConditionDocument;
@@ -109,7 +120,7 @@ export interface PastDocument {
   readonly within: string;
   /** JSON Pointers into the arguments of both calls. */
   readonly same?: readonly string[];
-  /** `subject` (default), `client`, `everyone` or a claim. */
+  /** `subject` (default), `client`, `actor`, `everyone` or a claim. */
   readonly by?: string;
 }
 
@@ -202,10 +213,12 @@ interface MatchedPattern {
   readonly source: string;
 }
 
-/** Every `matches` of a policy, of claims, arguments and variables, under any number of `not`. */
+/** Every `matches` of a policy, of claims, actors, arguments and variables, under any number of `not`. */
 export function matchedPatterns(document: PolicyDocument): readonly MatchedPattern[] {
   return conditionsIn(document).flatMap(({ path, condition }) =>
-    (['claims', 'arguments', 'variables'] as const).flatMap((key) => inValues(condition[key], [...path, key])),
+    (['claims', 'actors', 'arguments', 'variables'] as const).flatMap((key) =>
+      inValues(condition[key] && { ...condition[key] }, [...path, key]),
+    ),
   );
 }
 

@@ -19,7 +19,7 @@ import {
 } from './document.ts';
 import { namePattern } from './pattern.ts';
 import { requestFlaw, requestsCoveredBy } from './requests.ts';
-import type { Principal } from '../model/principal.ts';
+import { actorKey, type Principal } from '../model/principal.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
 const historyKinds = {
@@ -215,7 +215,7 @@ function sameInWords(pointers: readonly string[]): string {
 }
 
 interface HistoryOwner {
-  /** As the policy spells it: `subject`, `client`, `everyone`, or a claim. */
+  /** As the policy spells it: `subject`, `client`, `actor`, `everyone`, or a claim. */
   readonly by: string;
   /** Reads the claim; undefined if `by` names none. */
   readonly claim: MemberReader | undefined;
@@ -229,6 +229,7 @@ interface HistoryOwner {
 const owners: Readonly<Record<string, HistoryOwner['of']>> = {
   subject: ({ issuer, subject }) => named(issuer, subject),
   client: ({ issuer, clientId }) => named(issuer, clientId),
+  actor: actorKey,
   everyone: () => '',
 };
 
@@ -236,7 +237,7 @@ function named(issuer: string, name: string | undefined): string | undefined {
   return name === undefined ? undefined : lengthPrefixed([issuer, name]);
 }
 
-/** Compiles `by`. A claim of one of these names is read by its JSON Pointer: `/client`. */
+/** Compiles `by`. A claim of one of these names is read by its JSON Pointer: `/actor`. */
 export function compileOwner(by: string, path: DocumentPath, faults: PolicyFault[]): HistoryOwner {
   const known = Object.hasOwn(owners, by) ? owners[by] : undefined;
   if (known !== undefined) return { by, claim: undefined, of: known, found: () => 'none' };

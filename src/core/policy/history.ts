@@ -244,7 +244,8 @@ function comparedValues(
 }
 
 function withoutOwner({ rule, owner }: HistoryRule, principal: Principal): PolicyDenial {
-  const what = owner.claim === undefined ? `a ${owner.by}` : `claim ${owner.by} as a string, an integer or a boolean`;
+  const named = owner.by === 'actor' ? 'an actor or a client' : `a ${owner.by}`;
+  const what = owner.claim === undefined ? named : `claim ${owner.by} as a string, an integer or a boolean`;
   const detail = `wanted ${what}, by which calls are counted, found ${owner.found(principal)}`;
   return { reason: 'claim.denied', rule, detail, scope: [] };
 }

@@ -74,6 +74,7 @@ export class CallPlan implements Plan {
   readonly conditions: readonly AllCondition[];
   /** The decision if every verdict is `met`, made once. */
   readonly allowed: PolicyDecision;
+  readonly because: string | undefined;
   /** The approvals of its entries. */
   readonly approvals: readonly Approval[];
   readonly #counting: CountingRules;
@@ -81,7 +82,9 @@ export class CallPlan implements Plan {
   constructor(steps: readonly Step[], counting: CountingRules) {
     this.steps = steps;
     this.conditions = steps.flatMap((step) => (step.on === 'condition' ? step.condition : []));
-    const entry = steps.find((step) => step.entry !== undefined)?.entry;
+    const ofEntry = steps.find((step) => step.entry !== undefined);
+    const entry = ofEntry?.entry;
+    this.because = (ofEntry ?? steps[0])?.because;
     this.allowed = Object.freeze({ allow: true, rule: entry?.rule ?? ownRule, plan: this });
     this.approvals = steps.flatMap((step) => (step.on === 'approval' ? step.approval : []));
     this.#counting = counting;

@@ -17,7 +17,7 @@ import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
 import { type KnownList, listedKinds, lockedLists } from '../../core/model/mcp.ts';
-import { definitionKey, type DescribedDefinition } from '../../core/model/definitions.ts';
+import { definitionKey, type DescribedDefinition } from '../definitions.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
@@ -166,7 +166,8 @@ function faultOf(
   if (error instanceof McpServerFault) return error;
   if (status === undefined)
     return new McpServerFault('unreachable', reasonOf(stop.aborted ? stop.reason : error), error);
-  const answered = `answered ${status}${words === undefined ? '' : `, ${describeValue(words)}`}`;
+  const said = (text: string): string => describeValue(withoutValues(text, headers));
+  const answered = `answered ${status}${words === undefined ? '' : `, ${said(words)}`}`;
   // A server that guards against DNS rebinding refuses a host that it does not know, for every client.
   if (status === 421 || (status === 403 && /\b(?:host|origin|rebinding)\b/i.test(words ?? ''))) {
     return new McpServerFault('host', `${answered}: it checks Host, and does not serve this one`, error);
@@ -177,15 +178,21 @@ function faultOf(
     return new McpServerFault('unauthorized', `${answered}: ${why}`, error);
   }
   if (location !== undefined) {
-    return new McpServerFault('other', `${answered} with a redirect to ${describeValue(location)}`, error);
+    return new McpServerFault('other', `${answered} with a redirect to ${said(location)}`, error);
   }
   if (status >= 400) return new McpServerFault('other', `${answered}; many MCP servers listen at /mcp`, error);
   if (error instanceof ProtocolError) {
-    const refusal = `the MCP error ${error.code}, ${describeValue(error.message)}`;
+    const refusal = `the MCP error ${error.code}, ${said(error.message)}`;
     return new McpServerFault('other', `answered ${status} with ${refusal}`, error);
   }
   const why = stop.aborted ? `: ${reasonOf(stop.reason)}` : '';
   return new McpServerFault('other', `${answered}, but not as MCP over Streamable HTTP${why}`, error);
+}
+
+/** A text of a server, without the header values that it got: they are secrets, and some servers repeat them. */
+function withoutValues(text: string, headers: Headers): string {
+  const values = [...headers].flatMap(([, value]) => [value, value.replace(/^\S+ +/, '')]);
+  return values.reduce((rest, value) => (value === '' ? rest : rest.replaceAll(value, '…')), text);
 }
 
 interface Observed {
@@ -351,17 +358,22 @@ export interface McpServer {
  *
  * @throws {McpServerFault}
  */
-export async function listTools(url: string, options: AskOptions = askLimits): Promise<McpServer> {
-  const { capable, plain = capable } = await askTwice(url, options, async ({ client, revision, signal }) => {
-    // A server without the capability has no tools, and may refuse the question.
-    const capabilities = client.getServerCapabilities() ?? {};
-    const { tools } = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, { signal });
-    return {
-      revision,
-      tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
-      others: (['resources', 'prompts', 'completions'] as const).filter((each) => capabilities[each] !== undefined),
-    };
-  });
+export async function listTools(url: string, options: Partial<AskOptions> = {}): Promise<McpServer> {
+  const { capable, plain = capable } = await askTwice(
+    url,
+    { ...askLimits, ...options },
+    async ({ client, revision, signal }) => {
+      // A server without the capability has no tools, and may refuse the question.
+      const capabilities = client.getServerCapabilities() ?? {};
+      const { tools } =
+        capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, { signal });
+      return {
+        revision,
+        tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
+        others: (['resources', 'prompts', 'completions'] as const).filter((each) => capabilities[each] !== undefined),
+      };
+    },
+  );
   const shown = new Set(plain.tools.map(({ name }) => name));
   const known = new Set(capable.tools.map(({ name }) => name));
   return {

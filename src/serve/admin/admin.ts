@@ -69,7 +69,8 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       response.writeHead(200).end();
       return;
     }
-    const { config, problems } = inForce;
+    const { config, problems, kept } = inForce;
+    const warning = problems.length > 0 ? 'the newest configuration is refused' : 'secrets cannot be read';
     const { servers, store } = await state();
     json(response, {
       status: 'ready',
@@ -78,7 +79,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
         [...config.policies].map(([name, { revision }]) => [name, revision.slice(name.length + 1)]),
       ),
       // The last good configuration stays in force: a warning, but no reason to take the replica out of service.
-      ...(problems.length > 0 && { warning: 'the newest configuration is refused', problems }),
+      ...(problems.length + kept.length > 0 && { warning, problems: [...problems, ...kept] }),
       workers: view.workers?.(),
       authorization_servers: servers,
       shared_store: store,

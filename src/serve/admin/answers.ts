@@ -21,7 +21,7 @@ export const processState = new Question<undefined, GatewayState>('state', {
   join: (states) =>
     Object.assign(
       { servers: worstOf(states.flatMap(({ servers }) => servers)), store: states[0]?.store },
-      ...capabilities.map(({ joinStates }) => joinStates?.(states as readonly object[])),
+      ...capabilities.map((each) => each.joinStates?.(states)),
     ),
 });
 
@@ -49,11 +49,11 @@ function named<Value>(all: ReadonlyMap<string, Value>, name: string): Value {
 }
 
 /** The source of a single process. */
-export function singleSource({ answer, watch }: ProcessAnswers): AdminSource {
+export function singleSource(process: ProcessAnswers): AdminSource {
   return {
     // The answer has the type of its question: `Question.by` made it.
-    ask: async ({ name }, argument) => (await answer(name, argument)) as never,
-    watch: ({ name }, onPiece) => watch(name, onPiece as (piece: unknown) => void),
+    ask: async ({ name }, argument) => (await process.answer(name, argument)) as never,
+    watch: ({ name }, onPiece) => process.watch(name, onPiece as (piece: unknown) => void),
   };
 }
 

@@ -41,7 +41,7 @@ import type {
 import type { Field } from '../../core/config/field.ts';
 import type { Files } from '../../core/config/files.ts';
 import { loopbackHostPattern } from '../../core/lib/ip-address.ts';
-import { knownRedirects } from '../../core/model/quirks/clients.ts';
+import { knownRedirects } from './quirks/clients.ts';
 
 type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
 

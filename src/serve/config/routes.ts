@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
-import type { Rate, ResourceMetadata, Route } from '../../core/model/route.ts';
+import type { CallerRate, ResourceMetadata, Route } from '../../core/model/route.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
 import { serverIn } from '../../core/config/credentials.ts';
-import { readRate } from './sections.ts';
+import { readCallerRate } from './sections.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';
 import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
@@ -29,10 +29,8 @@ export interface Referents {
   /** The server of `oauth_endpoints_at_root`; undefined: none. */
   readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** `limits.rate`, the default of routes. */
-  readonly rate: Rate | undefined;
-  /** Whether `approvals` is configured. */
-  readonly hasApprovals: boolean;
-  /** What capabilities read of a route that has callers. */
+  readonly rate: CallerRate | undefined;
+  /** What capabilities read of a route. */
   readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
@@ -137,17 +135,18 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     revalidateMs: field.get('revalidate').duration(),
     proofs: undefined,
     finalRefusals: field.get('refusals').get('final').choice(),
-    rate: field.get('rate').present ? readRate(field.get('rate')) : referents.rate,
+    rate: field.get('rate').present ? readCallerRate(field.get('rate')) : referents.rate,
     // Policies decide only on the message of an MCP request.
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
-  if (open) return { ...route, slots: undefined };
   const slots = new Map(referents.slots(field, route, index));
+  const ownFields = capabilities.map(({ ownFieldsOf }) => ownFieldsOf?.({ slots })).find((each) => each !== undefined);
+  if (open) return { ...route, upstream: { ...upstream, ownFields }, slots: slots.size === 0 ? undefined : slots };
   const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
   const proofs = capabilities.map(({ proofsOf }) => proofsOf?.({ slots })).find((each) => each !== undefined);
-  return { ...route, upstream: { ...upstream, statements }, proofs, slots };
+  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */

@@ -1,8 +1,8 @@
 import type { AdminSettings, Config, Tls } from '../../core/model/config.ts';
-import type { GatewayKeys, RateKeys } from '../../../schema/validators.js';
+import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { address, addressOrOff, adminToken, hostName, isSameAddress, reject } from '../../core/config/values.ts';
-import type { Rate } from '../../core/model/route.ts';
+import type { CallerRate, Rate } from '../../core/model/route.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
 import type { Files } from '../../core/config/files.ts';
@@ -53,6 +53,12 @@ export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
     perMs: field.get('per').duration() ?? 1,
     burst: field.get('burst').number() ?? requests,
   };
+}
+
+/** A rate of callers; undefined for `off`. */
+export function readCallerRate(field: Field<CallerRateKeys | undefined>): CallerRate | undefined {
+  const rate = readRate(field);
+  return rate && { ...rate, by: field.get('by').choice() };
 }
 
 const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {

@@ -14,6 +14,7 @@ export function readUpstream(field: Field<UpstreamKeys | undefined>, protocol: '
     path,
     identity: readIdentity(field.get('identity')),
     statements: [],
+    ownFields: undefined,
     token: readToken(field.get('token'), protocol),
     allowedCommands: field.get('allow_response_headers').choices(),
     keepsLocations: field.get('location').choice() === 'keep',

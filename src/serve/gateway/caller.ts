@@ -31,8 +31,8 @@ export async function callerOf(token: string, route: Route, config: Config): Pro
 }
 
 /**
- * The header fields by which `route` tells its upstream of a caller: the identity headers, and `Authorization` as
- * `upstream.token` says.
+ * The header fields by which `route` tells its upstream of a caller: the identity headers, `Authorization` as
+ * `upstream.token` says, and the gateway's own fields.
  *
  * @throws {Denial} as the route would refuse the token, or the authorization server its exchange.
  */
@@ -55,6 +55,7 @@ export async function callerFields(token: string, route: Route, config: Config):
     const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);
     const fields: string[] = credential === undefined ? [] : ['authorization', credential];
     createIdentityHeaders(route, states).addTo(fields, principal, randomUUID());
+    route.upstream.ownFields?.addTo(fields, principal);
     const headers = new Headers();
     for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
     return headers;

@@ -40,16 +40,20 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
       failures: createFailureLimit(config, configScope, processScope),
       refuse: (call, denial) => recordRefusal(call, denial),
     });
+  const own = ownEndpoints();
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, wiring.ofRoute(route)] as const),
-      ...ownEndpoints().map((own) => [own.endpoint.path, wiring.ofOwn(own)] as const),
+      ...own.map((each) => [each.endpoint.path, wiring.ofOwn(each)] as const),
     ]),
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
-  const publish = createPublish(config);
+  const publish = createPublish(
+    config,
+    own.map(({ endpoint }) => endpoint),
+  );
   const published = configScope.capabilities.flatMap((each) => each.publish ?? []);
   const frontDoor = configScope.clients.get(FRONT_DOOR);
   const publishMetadata = createFrontDoorMetadata(

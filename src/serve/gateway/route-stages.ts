@@ -82,9 +82,7 @@ export function createWiring(
   const failures = createFailureLimit(config, configScope, processScope);
   const ending = revocations?.settingsOf(config);
   const guard =
-    ending &&
-    processScope.revocation &&
-    createRevocationGuard(processScope.revocation.check, ending.keepMs, clock);
+    ending && processScope.revocation && createRevocationGuard(processScope.revocation.check, ending.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import type { Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
-import { watchFiles } from '../../core/config/watch.ts';
+import { watchFiles } from '../config/watch.ts';
 import type { AdminSource, InForce } from '../../capabilities/admin.ts';
 import { openCertificate } from '../../core/gateway/listen/certificates.ts';
 import type { Config } from '../../core/model/config.ts';
@@ -11,7 +11,7 @@ import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
 import { copyLines, createLogLines, standardOutput } from '../standard-output.ts';
 import { openLines } from '../../capabilities/all.ts';
-import { listeningUrl, openAdmin, restartBackOff, type Running, type StartOptions } from '../start.ts';
+import { listeningUrl, openAdmin, restartBackOff, type Running, SECRETS_KEPT, type StartOptions } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function startWorkers(
   const metrics = createWorkerMetrics();
   const fixed = fixedIn(loaded.config);
   const key = randomBytes(32).toString('hex');
-  const inForce: InForce = { config: loaded.config, since: Date.now(), problems: [] };
+  const inForce: InForce = { config: loaded.config, since: Date.now(), problems: [], kept: [] };
   let refused: readonly string[] = [];
   /** The problems of each worker that refuses files which the primary process accepted. */
   const refusedBy = new Map<Worker, readonly string[]>();
@@ -69,7 +69,7 @@ export async function startWorkers(
     // A message to a worker that has just ended fails (EPIPE); `exit` reports its end.
     worker.on('error', () => {});
     tell(worker, { kind: 'begin', file, snapshot, fixed, key, certificates: certificate?.current() });
-    if (refused.length > 0) tell(worker, { kind: 'reload-refused' });
+    if (refused.length + inForce.kept.length > 0) tell(worker, { kind: 'reload-refused' });
     for (const other of workers()) if (other !== worker) tell(other, { kind: 'tell-news', newcomer: worker.id });
     source.follow(worker);
     worker.on('message', (message: FromWorker) => {
@@ -160,7 +160,7 @@ export async function startWorkers(
       tellAll({ kind: 'reload', file, snapshot });
       log.configure(next.log);
       admin?.reload(next.admin);
-      Object.assign(inForce, { config: next, since: Date.now() });
+      Object.assign(inForce, { config: next, since: Date.now(), kept: [] });
       refused = [];
       noteProblems();
     },
@@ -169,6 +169,11 @@ export async function startWorkers(
       noteProblems();
       tellAll({ kind: 'reload-refused' });
       log.event('error', 'configuration refused; still running the previous configuration', { problems });
+    },
+    secretsKept(problems) {
+      inForce.kept = problems;
+      tellAll({ kind: 'reload-refused' });
+      log.event('warn', SECRETS_KEPT, { problems });
     },
     async close(graceMs) {
       await stop(graceMs);

@@ -2,11 +2,13 @@ import { loadSnapshot } from '../config/load.ts';
 import { problemsOf } from '../../core/config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../../core/gateway/listen/certificates.ts';
 import { reportAsWorker } from '../../core/telemetry/metrics.ts';
-import { asAtStart } from '../reload.ts';
+import { asAtStart, type Fixed } from '../reload.ts';
 import { listenFault, obeyParent, type Serving, startServing } from '../start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 interface Working extends Serving {
+  /** The settings that need a restart. */
+  readonly fixed: Fixed;
   readonly certificate: ReceivedCertificate | undefined;
   /** What ends the sending of each feed that is watched. */
   readonly watched: Map<string, () => void>;
@@ -45,7 +47,7 @@ async function begin({
     const { metrics, kept } = serving;
     reportAsWorker([metrics.registry, ...(kept === undefined ? [] : [kept.metrics.registry])]);
     tellPrimary({ kind: 'listening', url: serving.service.url });
-    return { ...serving, certificate, watched: new Map() };
+    return { ...serving, fixed, certificate, watched: new Map() };
   } catch (error) {
     tellPrimary({ kind: 'failed', why: listenFault(error) });
     process.exit(1);
@@ -101,11 +103,11 @@ function watch({ answers, watched }: Working, { feed, isWatched }: Extract<ToWor
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */
 async function reload(
-  { service, kept, events }: Working,
+  { service, kept, events, fixed }: Working,
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
 ): Promise<readonly string[]> {
   try {
-    const config = await loadSnapshot(file, snapshot);
+    const config = asAtStart(await loadSnapshot(file, snapshot), fixed);
     await service.reload(config);
     kept?.use(config);
     return [];

@@ -3,7 +3,7 @@ import type { Policy } from '../../../src/core/model/policy.ts';
 import { compilePolicy } from '../../../src/core/policy/compile.ts';
 import type { PolicyDocument, PolicyFault } from '../../../src/core/policy/document.ts';
 import { closeHierarchy } from '../../../src/core/model/principal.ts';
-import { compileProperty, type Property, type PropertyDocument } from '../../../src/core/policy/property.ts';
+import { compileProperty, type Property, type PropertyDocument } from '../../../src/policy-files/property.ts';
 import { type Deciding, type Proof, prove } from '../../../src/analysis/prove/prove.ts';
 
 /** The code that serves, with a hierarchy of scopes. */

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
-import { isExpected } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
+import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed, prove } from '../../../src/analysis/prove/prove.ts';
 import { property } from '../../support/property.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';

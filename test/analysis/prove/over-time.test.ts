@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 import type { Proof } from '../../../src/analysis/prove/prove.ts';
 import { deciding, policyOf, proofOf } from './deciding.ts';
 

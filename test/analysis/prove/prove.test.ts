@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 import { proofOf } from './deciding.ts';
 
 /** Readers may list; short-lived tokens of traders may move up to 1,000. */

@@ -6,7 +6,7 @@ import type {
   PolicyDocument,
   PredicateDocument,
 } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 
 /** Random policies and properties over a small grid, so that what one says often concerns the other. */
 export interface RandomProperty {
@@ -40,9 +40,25 @@ const { value } = fc.letrec<{ value: PredicateDocument }>((tie) => ({
 }));
 
 /** The names of claims that policies read, some inside others, some that every token has. */
-const claim = fc.constantFrom('r', '/r', 's', '/r/x', '/r/0', '/r/1', '/r/x/y', '/r/-', 'iss', 'scope', 'exp');
+const claim = fc.constantFrom(
+  'r',
+  '/r',
+  's',
+  '/r/x',
+  '/r/0',
+  '/r/1',
+  '/r/x/y',
+  '/r/-',
+  'iss',
+  'scope',
+  'exp',
+  'act',
+  '/act/sub',
+);
 const pointer = fc.constantFrom('/n', '/N', '/o', '/o/x', '/o/0', '/o/X');
 const scope = fc.constantFrom('read', 'write', 'pay', 'read pay');
+
+const actors = fc.record({ count: value, current: value, each: value }, { requiredKeys: [] });
 
 const { condition } = fc.letrec<{ condition: ConditionDocument }>((tie) => ({
   condition: fc.oneof(
@@ -52,6 +68,7 @@ const { condition } = fc.letrec<{ condition: ConditionDocument }>((tie) => ({
         scope,
         claims: fc.dictionary(claim, value, { minKeys: 1, maxKeys: 2 }),
         max_lifetime: fc.constantFrom('60s', '5ms'),
+        actors,
       },
       { requiredKeys: [] },
     ),

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Decision, Policy } from '../../../src/core/model/policy.ts';
 import { decisionWith } from '../../../src/core/policy/approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import { isExpected } from '../../../src/core/policy/property.ts';
+import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed } from '../../../src/analysis/prove/prove.ts';
 import { compiled, deciding, policyOf } from './deciding.ts';
 import type { RandomProperty } from './random-properties.ts';
@@ -38,11 +38,15 @@ const requests = [
 ];
 
 const oneValue = fc.constantFrom(...values);
+/** Chains that a token may have. */
+const oneActor = fc
+  .array(fc.constantFrom('a', 'b', 'c', 'aa', '5', '05'), { minLength: 1, maxLength: 8 })
+  .map((subjects) => subjects.reduceRight<object | undefined>((act, sub) => ({ sub, ...(act && { act }) }), undefined));
 const given = fc.record(
   {
     scope: fc.constantFrom('read', 'write', 'pay', 'read pay', 'pay write'),
     claims: fc.record(
-      { r: oneValue, s: oneValue, iss: oneValue, scope: oneValue, exp: oneValue },
+      { r: oneValue, s: oneValue, act: oneActor, iss: oneValue, scope: oneValue, exp: oneValue },
       { requiredKeys: [] },
     ),
     lifetime: fc.constantFrom('1ms', '5ms', '6ms', '60s', '61s'),

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { PropertyDocument } from '../../../src/core/policy/property.ts';
+import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 import { prove } from '../../../src/analysis/prove/prove.ts';
 import { property } from '../../support/property.ts';
 import { faultsOf } from '../../core/policy/caller.ts';

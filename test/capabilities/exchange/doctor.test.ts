@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { examineExchanges } from '../../../src/capabilities/exchange/doctor.ts';
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { startBeforeEach } from '../../support/start-before.ts';

@@ -1,4 +1,4 @@
-import type { Reservation } from '../../../src/core/model/ledger.ts';
+import type { Reservation } from '../../../src/policy-parts/history/ledger.ts';
 
 let number = 0;
 

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { reasons } from '../../../src/capabilities/history/reasons.ts';
 import { type Count, createCount, createJudge } from '../../../src/capabilities/history/count.ts';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
+import { createMemoryLedger } from '../../../src/policy-parts/history/memory-ledger.ts';
 import type { Call } from '../../../src/core/model/call.ts';
-import type { CallOutcome, CountedCall } from '../../../src/core/model/history.ts';
+import type { CallOutcome, CountedCall, Settlement } from '../../../src/core/model/history.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action, Grant } from '../../../src/core/model/grant.ts';
-import type { Ledger, Reservation, Settlement, LedgerVerdict } from '../../../src/core/model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 import type { Attempt } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import type { Route } from '../../../src/core/model/route.ts';

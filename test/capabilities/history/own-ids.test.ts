@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger, type MemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
+import { createMemoryLedger, type MemoryLedger } from '../../../src/policy-parts/history/memory-ledger.ts';
 import { createCountUnderOwnId } from '../../../src/capabilities/history/count.ts';
 import type { CallOutcome, CountedCall } from '../../../src/core/model/history.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Grant } from '../../../src/core/model/grant.ts';
-import type { Ledger, Reservation, LedgerVerdict } from '../../../src/core/model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { createManualTimers } from '../../support/manual-timers.ts';
 

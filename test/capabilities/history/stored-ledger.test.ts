@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createMemoryLedger } from '../../../src/capabilities/history/memory-ledger.ts';
+import { createMemoryLedger } from '../../../src/policy-parts/history/memory-ledger.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
-import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../../src/core/model/ledger.ts';
+import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 import type { StoreConnection } from '../../../src/core/model/store.ts';
 import { createSharedLedger } from '../../../src/capabilities/history/stored-ledger.ts';
 import { ledgerScripts } from '../../../src/capabilities/history/ledger-scripts.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { differences, inWords, keysTwiceIn, LockComparison } from '../../../src/capabilities/lock/comparison.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
-import { type Definition, definitionKey, type Definitions } from '../../../src/core/model/definitions.ts';
+import { type Definition, definitionKey, type Definitions } from '../../../src/mcp/definitions.ts';
 
 const tool = (name: string, more: object = {}): Definition => definitionOf('tool', name, { name, ...more });
 const [pay, read, evil] = [tool('pay'), tool('read'), tool('pay', { title: 'evil' })];

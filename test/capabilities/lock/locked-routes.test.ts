@@ -4,7 +4,7 @@ import { lockOf as lockSlot, type Lock } from '../../../src/capabilities/lock/se
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action } from '../../../src/core/model/grant.ts';
-import { type Definition, definitionKey } from '../../../src/core/model/definitions.ts';
+import { type Definition, definitionKey } from '../../../src/mcp/definitions.ts';
 import type { Sighting } from '../../../src/capabilities/lock/comparison.ts';
 import { orDenial, orReason } from '../../support/denial.ts';
 import type { Route } from '../../../src/core/model/route.ts';

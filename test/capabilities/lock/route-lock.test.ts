@@ -4,7 +4,7 @@ import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../s
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action } from '../../../src/core/model/grant.ts';
-import { type Definition, type DefinitionKind, definitionKey } from '../../../src/core/model/definitions.ts';
+import { type Definition, type DefinitionKind, definitionKey } from '../../../src/mcp/definitions.ts';
 import type { Lock } from '../../../src/capabilities/lock/settings.ts';
 import type { McpTarget } from '../../../src/core/model/policy.ts';
 import { orDenial } from '../../support/denial.ts';

@@ -6,7 +6,7 @@ import type { Revocation } from '../../../src/capabilities/revocation/revoked.ts
 import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
 import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
-import type { Ledger } from '../../../src/core/model/ledger.ts';
+import type { Ledger } from '../../../src/policy-parts/history/ledger.ts';
 import type { ApprovalBook, ApprovalBounds } from '../../../src/capabilities/approvals/book.ts';
 import { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';

@@ -1,4 +1,4 @@
-import type { Ledger, Reservation, LedgerVerdict } from '../../../src/core/model/ledger.ts';
+import type { Ledger, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 import type { Step } from './random-calls.ts';
 
 /** What the next round of a call leaves: usually what the call left. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { LedgerCheck, LedgerEntry, Settlement } from '../../../src/core/model/ledger.ts';
+import type { Settlement } from '../../../src/core/model/history.ts';
+import type { LedgerCheck, LedgerEntry } from '../../../src/policy-parts/history/ledger.ts';
 
 /** One step of a random history. Calls are named by their number, and windows by their track. */
 export type Step =

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../src/core/lib/clock.ts';
-import type { Ledger, LedgerEntry, Reservation, Settlement, LedgerVerdict } from '../../../src/core/model/ledger.ts';
+import type { Settlement } from '../../../src/core/model/history.ts';
+import type { Ledger, LedgerEntry, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 
 interface Row extends LedgerEntry {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, decodeJwt, errors, type JWTPayload, jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
-import { createRotatingKeys, ROTATION_MS } from '../../../src/core/lib/rotating-keys.ts';
+import { createRotatingKeys, ROTATION_MS } from '../../../src/tokens/rotating-keys.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { createStatement } from '../../../src/capabilities/signed-identity/statement.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { examineServer } from '../../../src/commands/doctor/authorization-server.ts';
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 import { examineClock } from '../../../src/commands/doctor/doctor.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { createKey, startIssuer } from '../../support/issuer.ts';

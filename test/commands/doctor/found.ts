@@ -1,4 +1,4 @@
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 
 /** Findings as lines without remedies: `ok subject: text`. Each that is not ok must have a remedy. */
 export async function linesOf(findings: Promise<readonly Finding[]>): Promise<readonly string[]> {

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/serve/config/load.ts';
 import { examineServer } from '../../../src/commands/doctor/authorization-server.ts';
 import { examine } from '../../../src/commands/doctor/doctor.ts';
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 import { examineFrontDoor } from '../../../src/commands/doctor/front-door.ts';
 import type { AuthorizationServer } from '../../../src/core/model/authorization-server.ts';
 import type { Config } from '../../../src/core/model/config.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/capabilities/lock/lock-file.ts';
 import { examineLocks } from '../../../src/capabilities/lock/doctor.ts';
-import type { Finding } from '../../../src/core/model/finding.ts';
+import type { Finding } from '../../../src/capabilities/finding.ts';
 import { listDefinitions } from '../../../src/mcp/client/ask-server.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
@@ -68,7 +68,7 @@ test('names the first twenty differences', async () => {
 });
 
 test.each([
-  ['', 'disable its own authorization, or set upstream.token'],
+  ['', 'disable its own authorization, or set upstream.token or upstream.headers'],
   [', identity: { x-auth-subject: sub }', 'ask for a caller: sallyport lock --check --route mcp --token - < token.txt'],
 ])('says of a server that refuses strangers, with the upstream%s: %s', async (ofUpstream, remedy) => {
   const url = await serving((_, response) => void response.writeHead(401).end());

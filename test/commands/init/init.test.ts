@@ -3,12 +3,13 @@ import { mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { McpServer } from '@modelcontextprotocol/server';
 import { parse } from 'yaml';
 import type { Running } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { load } from '../../../src/serve/config/load.ts';
 import { violations } from '../../../src/core/config/schema.ts';
-import { startHttp } from '../../support/mcp-servers.ts';
+import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { outcome } from '../run.ts';
 import { sendJson } from '../../support/upstream.ts';
@@ -153,9 +154,51 @@ describe('--upstream', () => {
       stdout: '',
       stderr:
         `sallyport: nothing was written: --upstream: ${server.url} answered 401: it demands credentials of its own: ` +
-        'the gateway will authorize callers, so disable its own authorization\n',
+        'the gateway will authorize callers, so disable its own authorization, or send it a key by --header\n',
     });
     expect(await filesIn(folder)).toEqual([]);
+  });
+
+  test('--header asks with a header of a secret, and writes its placeholder', async () => {
+    const handle = mcpHandler(() => {
+      const mcp = new McpServer({ name: 'x', version: '1' });
+      mcp.registerTool('pay', { description: 'Pays.' }, () => ({ content: [] }));
+      return mcp;
+    });
+    const server = await forThisTest(
+      startHttp((request, response) => {
+        if (request.headers['x-api-key'] === 'k3y-of-the-crm') void handle(request, response);
+        else response.writeHead(401).end();
+      }),
+    );
+    await writeFile(join(folder, 'key'), 'k3y-of-the-crm\n');
+    const args = [
+      'init',
+      '--upstream',
+      `${server.url}/mcp`,
+      '--header',
+      'X-Api-Key: ${file:key}',
+      '--header',
+      'x-b: c',
+    ];
+    expect(await outcome(args, folder)).toMatchObject({ code: 0, stderr: '' });
+    const { routes } = parse(await readFile(join(folder, 'gateway.yaml'), 'utf8'));
+    expect(routes[0].upstream.headers).toEqual({ 'X-Api-Key': '${file:key}', 'x-b': 'c' });
+    expect((await outcome(['doctor'], folder)).stdout).toContain('has 1 tool, of which the policy lists 1');
+  });
+
+  test.for([
+    ['X-Api-Key', "--header: write 'Name: value'"],
+    ['X-Api-Key:', "--header: write 'Name: value'"],
+    ['Host: x', '--header: Host is reserved'],
+  ])('--header %s is refused', async ([header = '', message]) => {
+    const { code, stderr } = await outcome(['init', '--header', header], folder);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message ?? '')]);
+  });
+
+  test('--header with a secret that is not there writes nothing', async () => {
+    const { code, stderr } = await outcome(['init', '--header', 'x: ${file:none}'], folder);
+    expect([code, stderr]).toEqual([1, 'sallyport: nothing was written: --header: x: ${file:none} does not exist\n']);
   });
 
   test('names the setting of a server that does not serve its host', async () => {

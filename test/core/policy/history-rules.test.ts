@@ -118,6 +118,22 @@ test('the subject is that of its issuer, whatever the client, the token and the 
   expect(ownerOf('subject', { ...alice, subject: undefined })).toBeUndefined();
 });
 
+test('the actor is that of its issuer, whatever the subject and the client are, or else the client', () => {
+  const issuer = 'https://as.example';
+  const alice = caller();
+  const agent = { ...alice, actors: [{ issuer, subject: 'agent' }] };
+  expect(ownerOf('actor', { ...agent, subject: 'bob', clientId: 'other' })).toBe(ownerOf('actor', agent));
+  const outer = { ...alice, actors: [...agent.actors, { issuer, subject: 'first' }] };
+  expect(ownerOf('actor', outer)).toBe(ownerOf('actor', agent));
+  expect(ownerOf('actor', { ...alice, actors: [{ issuer: 'https://other', subject: 'agent' }] })).not.toBe(
+    ownerOf('actor', agent),
+  );
+  expect(ownerOf('actor', alice)).toBe(ownerOf('actor', { ...alice, subject: 'bob' }));
+  // A client of the name of an actor is another agent.
+  expect(ownerOf('actor', { ...alice, clientId: 'agent' })).not.toBe(ownerOf('actor', agent));
+  expect(ownerOf('actor', { ...alice, clientId: undefined })).toBeUndefined();
+});
+
 test('the client is that of its issuer, whatever the subject is', () => {
   const alice = caller();
   expect(ownerOf('client', { ...alice, subject: 'bob' })).toBe(ownerOf('client', alice));
@@ -179,7 +195,9 @@ describe('a claim', () => {
 
 test('only a claim has a reader, for what the log records', () => {
   expect(
-    ['subject', 'client', 'everyone', 'tenant'].map((by) => compileOwner(by, path, []).claim !== undefined),
-  ).toEqual([false, false, false, true]);
+    ['subject', 'client', 'actor', 'everyone', 'tenant', '/actor'].map(
+      (by) => compileOwner(by, path, []).claim !== undefined,
+    ),
+  ).toEqual([false, false, false, false, true, true]);
   expect(compileOwner('subject', path, []).found(caller())).toBe('none');
 });

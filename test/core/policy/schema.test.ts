@@ -41,6 +41,8 @@ const accepted = [
   '{"acr":"phr","max_age":"5m"}',
   '{"tools":{"pay":{"acr":["urn:a:mfa","phr"],"max_age":"30s"}}}',
   '{"max_lifetime":"1h"}',
+  '{"actors":{"count":{"at_most":1},"current":["agent-7"],"each":{"matches":"^agent-"}}}',
+  '{"tools":{"pay":{"actors":{"count":0},"quota":[{"count":1,"per":"1h","by":"actor"}]}}}',
   '{"all":[{"any":[{"not":{"claims":{"a":true}}}]}]}',
   '{"not":{"scope":"a","claims":{"a":1},"any":[{}],"all":[{}],"not":{},"max_lifetime":"1s"}}',
   '{"claims":{"a":1.5,"b":false,"c":"","d":[1,"x",true]}}',

@@ -179,7 +179,7 @@ export const everyKey: unknown = {
     idle: '65s',
     json_members: 20_000,
     json_depth: 64,
-    rate: { requests: 100, per: '1s', burst: 200 },
+    rate: { requests: 100, per: '1s', burst: 200, by: 'client' },
     failures: { requests: 30, per: '1m' },
   },
   log: {
@@ -221,7 +221,7 @@ export const everyKey: unknown = {
       decision_point: 'acme',
       first_challenge: 'supported',
       keepalive: '15s',
-      rate: { requests: 5, per: '10s', burst: 1 },
+      rate: { requests: 5, per: '10s', burst: 1, by: 'actor' },
       dpop: { required: true, nonce: true, algorithms: ['ES256', 'EdDSA'], proof_lifetime: '30s' },
       revalidate: '30s',
       upstream: {
@@ -245,6 +245,10 @@ export const everyKey: unknown = {
           subject_token_type: 'access_token',
           actor: 'client_credentials',
           grant: 'token_exchange',
+        },
+        headers: {
+          'X-Api-Key': 'k3y-of-the-upstream',
+          'X-Tenant-Key': { by: 'tenant', values: { acme: 's3cr3t' }, default: 'n0ne' },
         },
         location: 'keep',
         idle: '3s',

@@ -11,7 +11,7 @@ describe('a rate', () => {
     expect(routes[0]?.rate).toBeUndefined();
   });
 
-  test.each<readonly [title: string, written: string, rate: unknown]>([
+  test.each<readonly [title: string, written: string, rate: object | undefined]>([
     ['a rate with a burst', '{ requests: 100, per: 1s, burst: 200 }', { requests: 100, perMs: 1000, burst: 200 }],
     ['a rate without burst: `requests`', '{ requests: 5, per: 1m }', { requests: 5, perMs: 60_000, burst: 5 }],
     ['a burst below `requests`', '{ requests: 9, per: 1h, burst: 1 }', { requests: 9, perMs: 3_600_000, burst: 1 }],
@@ -25,10 +25,16 @@ describe('a rate', () => {
   ])('reads %s', async (_title, written, rate) => {
     const env = { N: '7', OFF: 'off' };
     const everywhere = await loaded({ yaml: limits(`rate: ${written}, failures: ${written}`), env });
-    expect(everywhere.routes[0]?.rate).toEqual(rate);
+    const ofCallers = rate && { ...rate, by: 'subject' };
+    expect(everywhere.routes[0]?.rate).toEqual(ofCallers);
     expect(everywhere.limits.failures).toEqual(rate);
     const here = await loaded({ yaml: edited(route(`rate: ${written}`)), env });
-    expect(here.routes[0]?.rate).toEqual(rate);
+    expect(here.routes[0]?.rate).toEqual(ofCallers);
+  });
+
+  test('reads whose calls a rate of callers counts', async () => {
+    const { routes } = await loaded({ yaml: edited(route('rate: { requests: 1, per: 1s, by: actor }')) });
+    expect(routes[0]?.rate?.by).toBe('actor');
   });
 
   test('the rate of a route takes precedence over limits.rate', async () => {
@@ -52,7 +58,11 @@ top limits: { rate: {} }
   :13:17: limits.rate: missing key: per
 top limits: { rate: { requests: 1 } } → :13:17: limits.rate: missing key: per
 top limits: { rate: { requests: 1, per: 1s, bursts: 2 } }
-  :13:41: limits.rate.bursts: unknown key (did you mean burst?); accepted: requests, per, burst
+  :13:41: limits.rate.bursts: unknown key (did you mean burst?); accepted: requests, per, burst, by
+top limits: { rate: { requests: 1, per: 1s, by: tenant } }
+  :13:45: limits.rate.by: "tenant" is not one of subject, client, actor
+top limits: { failures: { requests: 1, per: 1s, by: client } }
+  :13:45: limits.failures.by: unknown key; accepted: requests, per, burst
 top limits: { rate: { requests: 0, per: 1s } }
   :13:29: limits.rate.requests: expected a whole number from 1 to 1000000, found 0
 top limits: { rate: { requests: 0.5, per: 1s } }

@@ -73,6 +73,7 @@ describe('a configuration', () => {
         path: '',
         identity: new Map([['x-auth-subject', 'sub']]),
         allowedCommands: ['x-accel-redirect', 'alt-svc'],
+        ownFields: expect.objectContaining({ names: new Set(['x-api-key', 'x-tenant-key']) }) as unknown,
         keepsLocations: true,
         idleMs: 3000,
         connectionLifetimeMs: 300_000,
@@ -126,6 +127,7 @@ describe('a configuration', () => {
       resource: { name: undefined, scopesSupported: undefined },
       upstream: {
         token: 'none',
+        ownFields: undefined,
         keepsLocations: false,
         idleMs: 4000,
         connectTimeoutMs: 5000,

@@ -4,7 +4,7 @@ import { lockFileText, readLockFile } from '../../../src/capabilities/lock/lock-
 import { lockOf } from '../../../src/capabilities/lock/settings.ts';
 import { load } from '../../../src/serve/config/load.ts';
 import { definitionOf } from '../../../src/mcp/guarded-message.ts';
-import type { DescribedDefinition } from '../../../src/core/model/definitions.ts';
+import type { DescribedDefinition } from '../../../src/mcp/definitions.ts';
 import { casesOf } from './edits.ts';
 import { edited, inFolder, loaded, refusals } from './folder.ts';
 

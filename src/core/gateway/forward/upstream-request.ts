@@ -33,6 +33,7 @@ export function createRequestHeaders(
   states: readonly StatesCaller[] = [],
 ): BuildRequestHeaders {
   const identity = createIdentityHeaders(route, states);
+  const { ownFields } = route.upstream;
   const { protocol, host } = new URL(publicUrl);
   const removed = route.isFrontDoor ? ownCookies.admin : ownCookies.all;
   const constant = ['x-forwarded-proto', protocol.slice(0, -1), 'x-forwarded-host', host];
@@ -42,6 +43,7 @@ export function createRequestHeaders(
       !hopByHop.has(plain) &&
       (!isNeverFromClients(plain) || (route.isFrontDoor && forFrontDoor.has(name))) &&
       !claimed.has(plain) &&
+      ownFields?.names.has(plain) !== true &&
       // Added below, if they are valid.
       !traceFields.has(plain) &&
       // On an MCP route, session and event ids are added below as the upstream's own, once they are proved to be the
@@ -83,6 +85,7 @@ export function createRequestHeaders(
     if (grant.action.lastEventId !== undefined) headers.push('last-event-id', grant.action.lastEventId);
     if (grant.principal !== undefined) identity.addTo(headers, grant.principal, call.decision);
     if (credential !== undefined) headers.push('authorization', credential);
+    ownFields?.addTo(headers, grant.principal);
     return headers;
   };
 }

@@ -5,16 +5,22 @@ import { lengthPrefixed } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { RateLimiters } from '../../model/shared.ts';
-import type { Principal } from '../../model/principal.ts';
-import type { Rate, Endpoint } from '../../model/route.ts';
+import { actorKey, clientKey, type Principal } from '../../model/principal.ts';
+import type { CallerRate, Endpoint, Rate } from '../../model/route.ts';
 
 /** Counts a call. Returns a promise only if it has to ask a store. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;
 
 const MAX_KEY = 200;
 
+const owners: Readonly<Record<CallerRate['by'], ((principal: Principal) => string | undefined) | undefined>> = {
+  subject: undefined,
+  client: clientKey,
+  actor: actorKey,
+};
+
 /**
- * Creates the rate limit of a route. It counts by subject, else by client, else by address.
+ * Creates the rate limit of a route. It counts by what `by` of the rate names, else by subject, client or address.
  *
  * @returns a function that throws {Denial} `rate.exceeded`; undefined for a route without limit.
  */
@@ -24,6 +30,7 @@ export function createLimit(route: Endpoint, limiters: RateLimiters): Limit | un
   const limiter = limiters('requests', rate);
   const policy = ratePolicy(rate);
   const prefix = lengthPrefixed([name]);
+  const ownerKey = owners[rate.by];
 
   return (call, principal) => {
     const waitMs = limiter.take(keyOf(call, principal));
@@ -32,7 +39,8 @@ export function createLimit(route: Endpoint, limiters: RateLimiters): Limit | un
   };
 
   function keyOf(call: Call, principal: Principal | undefined): string {
-    const key = prefix + (principal?.callerKey ?? lengthPrefixed(['address', addressBlock(call.client)]));
+    const owner = principal && (ownerKey?.(principal) ?? principal.callerKey);
+    const key = prefix + (owner ?? lengthPrefixed(['address', addressBlock(call.client)]));
     return key.length > MAX_KEY ? hash('sha256', key, 'base64url') : key;
   }
 

@@ -1,5 +1,6 @@
 import { type ConditionDocument, type DocumentPath, type PolicyFault, rulePath } from '../document.ts';
 import { type Reading, underNot } from '../predicate.ts';
+import { compileActors } from './actors.ts';
 import type { Condition, ConditionContext } from './condition.ts';
 import { type AllCondition, allOf, anyOf, notOf } from './groups.ts';
 import { compileAcr, compileClaims, compileLifetime, compileMaxAge, compileScope } from './leaves.ts';
@@ -13,6 +14,7 @@ const kinds: { readonly [Key in keyof Written]: (written: Written[Key], context:
   acr: compileAcr,
   max_age: compileMaxAge,
   claims: compileClaims,
+  actors: compileActors,
   any: (written, context) => anyOf(rulePath(context.path), compileList(written, context)),
   all: (written, context) => allOf(rulePath(context.path), compileList(written, context)),
   not: (written, { path, faults, reading }) =>

@@ -75,6 +75,15 @@ interface CallerReads {
   readonly lifetimes: readonly number[];
   /** The sign-in that it wants; a challenge asks for it. It is also among `claims`. */
   readonly authentication: RequiredAuthentication;
+  /** What it wants of the parties that act for the subject. */
+  readonly actors?: ActorsRead;
+}
+
+/** The expectations of a condition of the actors of a token. */
+interface ActorsRead {
+  readonly predicates: readonly Predicate[];
+  /** The same condition on the claim `act`, for proofs; undefined if no claims can state it. */
+  readonly onClaims: Condition | undefined;
 }
 
 /** The expectations of a condition of one claim. */

@@ -4,22 +4,22 @@ import type { Call } from '../../../../src/core/model/call.ts';
 import type { Denial } from '../../../../src/core/model/denial.ts';
 import type { RateLimiters } from '../../../../src/core/model/shared.ts';
 import { callerKey, type Principal } from '../../../../src/core/model/principal.ts';
-import type { Rate, Route } from '../../../../src/core/model/route.ts';
+import type { CallerRate, Rate, Route } from '../../../../src/core/model/route.ts';
 import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
 import { orReason } from '../../../support/denial.ts';
 
 const now = 1_800_000_000_000;
 const clock = (): number => now;
-const one: Rate = { requests: 1, perMs: 1000, burst: 1 };
+const one: CallerRate = { requests: 1, perMs: 1000, burst: 1, by: 'subject' };
 const from = (client: string): Call => ({ client }) as Call;
 function someone(claims: Partial<Principal>): Principal {
   const identity = { issuer: 'https://as.example', subject: undefined, clientId: undefined, ...claims };
   return { ...identity, callerKey: callerKey(identity) } as Principal;
 }
 
-const routeOf = (rate: Rate | undefined, name = 'api'): Route => ({ name, rate }) as Route;
+const routeOf = (rate: Partial<CallerRate> | undefined, name = 'api'): Route => ({ name, rate }) as Route;
 const limiters = (): RateLimiters => createRateLimiters(clock);
-const limitOf = (rate: Rate, shared = limiters(), name = 'api'): Limit =>
+const limitOf = (rate: Rate & Partial<CallerRate>, shared = limiters(), name = 'api'): Limit =>
   createLimit(routeOf(rate, name), shared) as Limit;
 
 /** The reason of the refusal of a call, if it is refused. */
@@ -80,6 +80,27 @@ describe('one caller', () => {
     expect(refusal(limitOf(one, shared, 'a'), alice)).toBeUndefined();
     expect(refusal(limitOf(one, shared, 'b'), alice)).toBeUndefined();
     expect(refusal(limitOf(one, shared, 'a'), alice)).toBe('rate.exceeded');
+  });
+});
+
+describe('by', () => {
+  const issuer = 'https://as.example';
+  const agent = { issuer, subject: 'agent' };
+  const rows: readonly (readonly [by: CallerRate['by'], one: Partial<Principal>, other: Partial<Principal>, string])[] =
+    [
+      ['client', { subject: 'alice', clientId: 'app' }, { subject: 'bob', clientId: 'app' }, 'together'],
+      ['client', { subject: 'alice', clientId: 'app' }, { subject: 'alice', clientId: 'cli' }, 'apart'],
+      ['client', { subject: 'alice' }, { subject: 'alice' }, 'together'],
+      ['client', { subject: 'alice' }, { subject: 'bob' }, 'apart'],
+      ['actor', { subject: 'alice', actors: [agent] }, { subject: 'bob', clientId: 'x', actors: [agent] }, 'together'],
+      ['actor', { subject: 'alice', clientId: 'agent' }, { subject: 'alice', actors: [agent] }, 'apart'],
+      ['actor', { subject: 'alice', clientId: 'app' }, { subject: 'bob', clientId: 'app' }, 'together'],
+      ['subject', { subject: 'alice', actors: [agent] }, { subject: 'bob', actors: [agent] }, 'apart'],
+    ];
+  test.for(rows)('%s: %o and %o are counted %s', ([by, first, second, how]) => {
+    const limit = limitOf({ ...one, by });
+    refusal(limit, someone(first));
+    expect(refusal(limit, someone(second))).toBe(how === 'together' ? 'rate.exceeded' : undefined);
   });
 });
 

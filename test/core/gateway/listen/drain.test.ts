@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { watchFiles } from '../../../../src/core/config/watch.ts';
+import { watchFiles } from '../../../../src/serve/config/watch.ts';
 import { openCertificate } from '../../../../src/core/gateway/listen/certificates.ts';
 import { listen, type Listener, type Security } from '../../../../src/core/gateway/listen/server.ts';
 import type { TlsObserver } from '../../../../src/core/model/events.ts';
