@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { Policy } from '../../core/model/policy.ts';
@@ -234,7 +235,7 @@ function readPolicy(
   }
   const found = folder.policies.get(policy);
   // Without them no person could approve, and no stage would ask.
-  if (found?.hasApprovals === true && !referents.hasApprovals)
+  if (found && approvalsKey.inPolicy(found) !== undefined && !referents.hasApprovals)
     field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }

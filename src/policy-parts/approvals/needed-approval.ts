@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { PolicyDenial } from './denial.ts';
-import type { Principal } from './principal.ts';
+import type { PolicyDenial } from '../../core/model/denial.ts';
+import type { Principal } from '../../core/model/principal.ts';
 
 /** The approval that a call needs. */
 export interface NeededApproval {
