@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { capabilities } from '../capabilities/all.ts';
 import type { RestartKey } from '../core/config/schema.ts';
 import type { RestartPlace } from '../capabilities/capability.ts';
+import { KeptSecrets } from './config/kept-secrets.ts';
 import { load, type Loaded } from './config/load.ts';
 import { type Processes, requireShared } from './config/several-processes.ts';
 import { ConfigError, problemsOf } from '../core/config/problems.ts';
@@ -35,6 +36,7 @@ export async function reloadOnEdit(
   { since, running, processes }: ReloadParts,
 ): Promise<Reloading> {
   const startedWith = fixedIn(first.config);
+  const secrets = new KeptSecrets(first);
   let inForce = first.config.hash;
   let underWay: Promise<void> | undefined;
   let again = false;
@@ -42,7 +44,7 @@ export async function reloadOnEdit(
   async function attempt(): Promise<void> {
     const begun = Date.now();
     try {
-      const loaded = await load(file);
+      const loaded = await load(file, process.env, secrets);
       await watching.follow(loaded.files, begun);
       requireShared(loaded, file, processes);
       await use(loaded);
@@ -53,14 +55,18 @@ export async function reloadOnEdit(
     }
   }
 
-  async function use({ config, snapshot }: Loaded): Promise<void> {
+  async function use(loaded: Loaded): Promise<void> {
+    const { config, snapshot } = loaded;
     for (const [key, value] of Object.entries(fixedIn(config))) {
       if (isDeepStrictEqual(value, startedWith[key])) continue;
       running.log.event('warn', `${key} changed: a restart is needed for it, the rest is in force`);
     }
-    await running.reload(config, snapshot);
+    await running.reload(asAtStart(config, startedWith), snapshot);
+    secrets.keep(loaded);
     running.log.event('info', 'configuration reloaded', { config: config.hash, before: inForce });
     inForce = config.hash;
+    const stale = secrets.stale();
+    if (stale.length > 0) running.secretsKept(stale);
   }
 
   /** Reloads one at a time. Edits during a reload cause one more. */
@@ -102,6 +108,7 @@ export const places: Readonly<Record<string, Place>> = Object.assign(
     'limits.request_headers': { section: 'limits', member: 'requestHeadersBytes' },
     'log.chain': { section: 'log', member: 'chain' },
     'log.file': { section: 'log', member: 'file' },
+    session_key: { section: 'sessionKey' },
     'revocation.file': { section: 'revocation', member: 'file' },
   } satisfies Partial<Record<RestartKey, CorePlace>>,
   ...capabilities.map(({ restarts }) => restarts),

@@ -39,13 +39,13 @@ export interface PossibleCall {
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   if (pattern.kind === 'http') return unique(requestsIn(pattern, policies));
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
-  const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
+  const rest = { kind: 'mcp', method: undefined, arguments: [], variables: [] } as const;
   const all = [
     ...targetKinds.flatMap((kind) => messagesIn({ ...rest, target: { kind, name: [] } }, policies)),
     ...targetKinds.flatMap((kind) => methodsOn(kind).flatMap((method) => withMethod(kind, [], [method], policies))),
     ...messagesIn({ ...rest, target: undefined, method: [] }, policies),
   ];
-  return unique([...requestsIn({ kind: 'http', request: undefined }, policies), ...all]);
+  return unique([...requestsIn({ kind: 'http', request: undefined, variables: [] }, policies), ...all]);
 }
 
 /** Requests on an HTTP route. Where a policy lists them, a call names its request. */
@@ -147,6 +147,32 @@ function coveringIn(
   return new Map([[historyKey, rules]]);
 }
 
+/** The rules over time that look back at calls of a kind. */
+function coveringOf(kind: CallKind | undefined): readonly PastRule[] {
+  return (kind?.known?.get(historyKey) ?? []) as readonly PastRule[];
+}
+
+/** Whether the entries that decide a name are those that decide the names of a kind of calls. */
+export function isOfKind(when: When, { kinds }: PossibleCall, policies: readonly Rules[]): boolean {
+  const named = targetKinds.find((each) => when[each] !== undefined) ?? 'request';
+  const name = when[named] ?? '';
+  if (!nameKinds[named].isPossible(name)) return false;
+  return policies.every((rules, index) => {
+    const { listing } = rules;
+    const kind = kinds[index];
+    const entries = kind?.entries;
+    const find = listing?.[named];
+    if (entries === undefined || find === undefined) return true;
+    const own = 'reason' in entries ? undefined : entries.find(({ key }) => key === listedKinds[named].key);
+    if (find(name)?.rule !== own?.rule) return false;
+    if (named !== 'request') return true;
+    const covering = coveringOf(kind);
+    const past = historyKey.inPolicy(rules)?.past ?? [];
+    const isCovered = past.map((rule) => rule.covers({ kind: 'http', request: name }) === covering.includes(rule));
+    return !isCovered.includes(false);
+  });
+}
+
 /** A method in place of unknown ones of a class, which are allowed by the same. */
 function methodIn(found: NameClass['class']): string {
   return Object.entries(methodsWithoutRow).find(([allowedBy]) => allowedBy === found)?.[1] ?? '';
@@ -208,9 +234,9 @@ function unique(calls: readonly PossibleCall[]): readonly PossibleCall[] {
   return [...first.values()];
 }
 
-function keyOf({ method, entries, known }: CallKind): string {
+function keyOf(kind: CallKind): string {
+  const { method, entries } = kind;
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
-  const covering = (known?.get(historyKey) ?? []) as readonly PastRule[];
-  return [takesArguments(method), ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
+  return [takesArguments(method), ...[...entries, ...coveringOf(kind)].map(({ rule }) => rule)].join(' ');
 }

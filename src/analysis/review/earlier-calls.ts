@@ -5,7 +5,7 @@ import { durationMs } from '../../core/lib/quantity.ts';
 import type { CallHistory, EarlierCall, HistoryCheck } from '../../policy-parts/history/call-history.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../../core/model/policy.ts';
 import { callerKey, type Principal } from '../../core/model/principal.ts';
-import { decisionWith, type GivenApproval } from '../../policy-parts/approvals/approval.ts';
+import { decisionWith, type GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Decided } from './coverage.ts';
 import { attemptOf } from './described-caller.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../policy-parts/history/memory-ledger.ts';

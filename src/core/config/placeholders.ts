@@ -77,8 +77,7 @@ export async function expand(
     if (file !== undefined) {
       files.add(resolve(folder, file));
       const { text, fault } = await read.text(resolve(folder, file));
-      // The last line break is an editor's or `echo`'s, not the secret's.
-      const secret = text?.replace(/\r?\n$/, '');
+      const secret = text === undefined ? undefined : secretIn(text);
       if (secret !== undefined && secret !== '') return secret;
       faults.push({ path, message: `\${file:${file}} ${fault ?? 'is empty'}`, isMissing: true });
       return undefined;
@@ -92,4 +91,9 @@ export async function expand(
   }
 
   return { value: await visit(document, []), faults, files: [...files] };
+}
+
+/** The secret in the text of a file. The last line break is an editor's or `echo`'s, not the secret's. */
+export function secretIn(text: string): string {
+  return text.replace(/\r?\n$/, '');
 }

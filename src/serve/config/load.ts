@@ -1,6 +1,7 @@
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
@@ -14,7 +15,6 @@ import {
   network,
   allowedOrigin,
   origin,
-  pageUrl,
   recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
@@ -43,6 +43,8 @@ export interface Loaded {
   readonly files: readonly string[];
   /** Everything that was read, so that another process can load the same. */
   readonly snapshot: Snapshot;
+  /** The files of placeholders, among {@link files}. */
+  readonly secrets: readonly string[];
   readonly policyFolder: PolicyFolder;
 }
 
@@ -115,7 +117,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const report = new Report(document);
   for (const violation of violations('gateway', document.value)) report.note(violation);
   const base = dirname(file);
-  const expanded = await expand(document.value, env, base, files);
+  const expanded = await expandAtOnce(document.value, env, base, files);
   reportFaults(expanded, report, needsSecrets);
 
   const root = report.root<GatewayKeys>(document.value, expanded.value);
@@ -149,7 +151,25 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
-  return { config, files: paths, snapshot: files.snapshot(), policyFolder };
+  return { config, files: paths, snapshot: files.snapshot(), secrets: expanded.files, policyFolder };
+}
+
+/** How many times secrets are read again that change while they are read. */
+const MAX_READINGS = 5;
+
+/**
+ * {@link expand}, with secrets that were all there at one time. Kubernetes swaps a symbolic link to a folder of them;
+ * an upstream would refuse an old client identifier with a new secret.
+ */
+async function expandAtOnce(...about: Parameters<typeof expand>): Promise<Expanded> {
+  let expanded = await expand(...about);
+  if (expanded.files.length < 2) return expanded;
+  for (let readings = 1; readings < MAX_READINGS; readings += 1) {
+    const again = await expand(...about);
+    if (isDeepStrictEqual(again.value, expanded.value)) return again;
+    expanded = again;
+  }
+  return expanded;
 }
 
 /** `front_door`, with the files that it names; undefined: there is none, and its reader is not loaded. */
@@ -256,7 +276,6 @@ function readRoot(
   return {
     publicUrl,
     ...addresses,
-    console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
     shared: readStore(root),

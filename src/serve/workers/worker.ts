@@ -2,14 +2,16 @@ import { loadSnapshot } from '../config/load.ts';
 import { problemsOf } from '../../core/config/problems.ts';
 import { receivedCertificate, type ReceivedCertificate } from '../../core/gateway/listen/certificates.ts';
 import { reportAsWorker } from '../../core/telemetry/metrics.ts';
-import { asAtStart } from '../reload.ts';
+import { asAtStart, type Fixed } from '../reload.ts';
 import { listenFault, obeyParent, type Serving, startServing } from '../start.ts';
 import { tellPrimary, type ToWorker } from './worker-messages.ts';
 
 interface Working extends Serving {
+  /** The settings that need a restart. */
+  readonly fixed: Fixed;
   readonly certificate: ReceivedCertificate | undefined;
-  /** Ends the sending of new decisions; undefined while no page watches. */
-  stopWatching?: (() => void) | undefined;
+  /** What ends the sending of each feed that is watched. */
+  readonly watched: Map<string, () => void>;
 }
 
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
@@ -45,7 +47,7 @@ async function begin({
     const { metrics, kept } = serving;
     reportAsWorker([metrics.registry, ...(kept === undefined ? [] : [kept.metrics.registry])]);
     tellPrimary({ kind: 'listening', url: serving.service.url });
-    return { ...serving, certificate };
+    return { ...serving, fixed, certificate, watched: new Map() };
   } catch (error) {
     tellPrimary({ kind: 'failed', why: listenFault(error) });
     process.exit(1);
@@ -71,14 +73,11 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
       tellPrimary({
         kind: 'answer',
         number: message.number,
-        answer: await serving.console?.answer(message.question, message.argument),
+        answer: await serving.answers?.answer(message.question, message.argument),
       });
       break;
     case 'watch':
-      serving.stopWatching?.();
-      serving.stopWatching = message.isWatched
-        ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
-        : undefined;
+      watch(serving, message);
       break;
     case 'news':
       serving.service.capabilities.adopt(message.capability, message.news);
@@ -95,13 +94,20 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
   }
 }
 
+function watch({ answers, watched }: Working, { feed, isWatched }: Extract<ToWorker, { kind: 'watch' }>): void {
+  watched.get(feed)?.();
+  watched.delete(feed);
+  const stop = isWatched ? answers?.watch(feed, (piece) => tellPrimary({ kind: 'fed', feed, piece })) : undefined;
+  if (stop !== undefined) watched.set(feed, stop);
+}
+
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */
 async function reload(
-  { service, kept, events }: Working,
+  { service, kept, events, fixed }: Working,
   { file, snapshot }: Extract<ToWorker, { kind: 'reload' }>,
 ): Promise<readonly string[]> {
   try {
-    const config = await loadSnapshot(file, snapshot);
+    const config = asAtStart(await loadSnapshot(file, snapshot), fixed);
     await service.reload(config);
     kept?.use(config);
     return [];
