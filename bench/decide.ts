@@ -69,6 +69,16 @@ const applications: readonly Application[] = [
     ],
     claims: (index, isAllowed) => ({ owns: 'another', edits: ['another', isAllowed ? `list${index}` : ''] }),
   },
+  // The same condition with a constant, and with another claim of the caller.
+  ...(['constant', 'compared'] as const).map((name): Application => ({
+    name,
+    target: 'tool',
+    entry: (index) => [
+      `records${index}/read`,
+      { claims: { organization: name === 'constant' ? 'acme' : { claim: 'tenant' } } },
+    ],
+    claims: (_index, isAllowed) => ({ tenant: 'acme', organization: isAllowed ? 'acme' : 'globex' }),
+  })),
 ];
 
 function caller(claims: Readonly<Record<string, unknown>>): Principal {

@@ -10,7 +10,7 @@ export default {
   output: {
     dir: 'bundle',
     cleanDir: true,
-    // The depth of `src/serve/package-root.ts`, so that it finds the same folder from both.
+    // The depth of `src/capabilities/package-root.ts`, so that it finds the same folder from both.
     chunkFileNames: 'parts/[name].js',
     // A process whose program is beside the part that starts it.
     entryFileNames: ({ name }) => (name === 'main' ? '[name].js' : 'parts/[name].js'),

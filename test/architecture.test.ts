@@ -17,13 +17,10 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 30_056, pipeline: 2_837, core: 17_629 };
+const bounds = { serve: 27_560, pipeline: 2_837, core: 17_320 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
-const remaining = {
-  'capabilities/console → serve': 2,
-  'serve → capabilities/console': 10,
-} as const;
+const remaining = {} as const;
 
 function planted(path: string, text: string): readonly SourceFile[] {
   return [{ path, text }];

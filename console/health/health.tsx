@@ -2,7 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeySetState } from '../../src/core/model/authorization-server.ts';
 import type { LockState } from '../../src/mcp/definitions.ts';
-import { endpoints, type RouteView } from '../../src/capabilities/console/messages.ts';
+import { type RouteView, waiting } from '../../src/capabilities/console/messages.ts';
 import type { WaitingApprovals } from '../../src/capabilities/operator-approvals.ts';
 import { read } from '../requests.ts';
 import { Pairs, Section } from '../parts/pairs.tsx';
@@ -166,7 +166,7 @@ function signOf(state: string): keyof typeof signs {
 /** The requests that wait for a person. Only the front door's page, the API and the command decide. */
 function Approvals(): JSX.Element {
   const [known, setKnown] = useState<WaitingApprovals>();
-  useRepeated(() => void read(endpoints.approvals).then(setKnown, () => setKnown(undefined)));
+  useRepeated(() => void read(waiting).then(setKnown, () => setKnown(undefined)));
   const { count = 0, oldest = [], problem } = known ?? {};
   return (
     <Section title="Approvals">

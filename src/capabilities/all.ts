@@ -6,6 +6,7 @@ import type { Capability, OwnListener } from './capability.ts';
 import type { Config } from '../core/model/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
+import { operatorConsole } from './console/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
@@ -33,6 +34,7 @@ export const capabilities: readonly Capability[] = [
   auditChain,
   proxiesThatAsk,
   traces,
+  operatorConsole,
 ];
 
 /** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */

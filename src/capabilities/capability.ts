@@ -15,7 +15,6 @@ import type { Events } from '../core/model/events.ts';
 import type { Finding } from './finding.ts';
 import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
-import type { OperatorApprovals } from './operator-approvals.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
@@ -29,6 +28,7 @@ import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
 import type { Log } from '../core/telemetry/log.ts';
 import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
+import type { AdminPages, AdminParts, Answered, Observe } from './admin.ts';
 import type { CommandKit, Commands } from './command.ts';
 
 /** An entry of `Route.slots` or `Config.slots`; see `Slot`. */
@@ -105,10 +105,10 @@ export interface InProcess {
   adopt?(news: unknown): void;
   /** What this process shared and still holds, for a process that begins. */
   news?(): readonly unknown[];
-  /** Members of the status that the console shows. */
+  /** Members of the state of the process, for the admin listener. */
   state?(): object;
-  /** The requests for approvals of the configuration in force; undefined: it has none. */
-  operatorApprovals?(): OperatorApprovals | undefined;
+  /** What it answers the admin listener. */
+  readonly answers?: readonly Answered[];
   close?(): void | Promise<void>;
 }
 
@@ -326,6 +326,8 @@ interface RevocationProvider {
   read(field: Field<GatewayKeys['revocation']>, referents: RevocationReferents): RevocationSettings | undefined;
   /** Opens what is kept, before the first request. Rejects with a {StartFault} if it cannot be used. */
   open(parts: RevocationParts): Promise<KeptRevocations>;
+  /** What a process answers the admin listener. */
+  answers(kept: KeptRevocations | undefined): readonly Answered[];
   /** Follows it in a front door: from the store, or by what the gateway tells it. */
   follow(config: Config, parts: FollowParts): Promise<ToldRevocations>;
 }
@@ -381,6 +383,12 @@ export interface Capability {
   /** Checks the lines that {@link openLines} wrote. @param keys Where its keys are. */
   readonly verifyLog?: (files: readonly string[], keys: string | undefined) => Promise<0 | 1 | 2>;
   readonly metrics?: MetricRows;
+  /** Observes processes that have an admin listener. */
+  readonly observe?: Observe;
+  /** How its members of the state of several processes become those of all. */
+  joinStates?(states: readonly object[]): object;
+  /** What it shows at the admin listener. Loaded when that starts. */
+  readonly openAdmin?: (parts: AdminParts) => Promise<AdminPages>;
   /** What the explanation of an allowed call cannot know, a sentence each. */
   readonly notesOn?: (route: Pick<Route, 'slots'>, attempt: Attempt) => readonly string[];
   /** Its commands by their names, and the one that they follow in the help. Their code is loaded when they run. */

@@ -3,12 +3,6 @@
 /** A decision of a person. */
 export type ApprovalDecision = 'approve' | 'deny' | 'withdraw';
 
-/** An answer to the operator. `body`: JSON text, in which numbers keep their digits; or why the status is not 200. */
-export interface OperatorAnswer {
-  readonly status: number;
-  readonly body: string;
-}
-
 /** The requests for approvals that wait for a person. */
 export interface WaitingApprovals {
   readonly count: number;
@@ -25,13 +19,4 @@ export interface WaitingApprovals {
   }[];
   /** Why the gateway does not know what waits. */
   readonly problem?: string;
-}
-
-/** Requests for approvals, for the operator. Never rejects. */
-export interface OperatorApprovals {
-  list(): Promise<OperatorAnswer>;
-  find(id: string): Promise<OperatorAnswer>;
-  waiting(): Promise<WaitingApprovals>;
-  /** Answers with the object of the request. */
-  decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
 }

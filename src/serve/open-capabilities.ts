@@ -1,6 +1,6 @@
 import { capabilities } from '../capabilities/all.ts';
+import type { Answered } from '../capabilities/admin.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capabilities/capability.ts';
-import type { OperatorApprovals } from '../capabilities/operator-approvals.ts';
 import type { Principal } from '../core/model/principal.ts';
 
 /** The parts of a process, but for `share`, which says whose news they are. */
@@ -41,14 +41,14 @@ export class OpenCapabilities {
     return [...this.#byName].flatMap(([name, each]) => (each.news?.() ?? []).map((news) => [name, news] as const));
   }
 
-  /** What the console shows of them: the members of all in one object. */
+  /** Their members of the state of the process. */
   state(): object {
     return Object.assign({}, ...[...this.#byName.values()].map((each) => each.state?.()));
   }
 
-  /** The requests for approvals of the configuration in force; undefined: it has none. */
-  operatorApprovals(): OperatorApprovals | undefined {
-    return [...this.#byName.values()].map((each) => each.operatorApprovals?.()).find((found) => found !== undefined);
+  /** What they answer the admin listener. */
+  answers(): readonly Answered[] {
+    return [...this.#byName.values()].flatMap(({ answers = [] }) => answers);
   }
 
   async close(): Promise<void> {

@@ -51,7 +51,7 @@ export interface ReloadableGateway {
   readonly servers: () => readonly ServerState[];
   /** The current state of the shared store; undefined: none is configured. */
   readonly sharedStore: () => StoreState | undefined;
-  readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'news' | 'operatorApprovals' | 'state'>;
+  readonly capabilities: Pick<OpenCapabilities, 'adopt' | 'answers' | 'news' | 'state'>;
   /** Builds the whole gateway of `config`, then replaces the current one. Changes nothing if the build fails. */
   readonly use: (config: Config) => Promise<void>;
   /** Ends tokens of the front door, by their SHA-256 (base64url), and their open streams. */

@@ -6,22 +6,18 @@ import type { Snapshot } from '../core/config/files.ts';
 import { metricRows } from '../capabilities/all.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { type BackOff, createBackOff } from '../core/lib/back-off.ts';
-import {
-  createProcessConsole,
-  type InForce,
-  type ProcessConsole,
-  singleSource,
-} from '../capabilities/console/process-source.ts';
+import type { InForce } from '../capabilities/admin.ts';
+import { type ProcessAnswers, processAnswers, processState, singleSource } from './admin/answers.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
-import { joinEvents, Recorder } from '../core/telemetry/events.ts';
+import { joinEvents } from '../core/telemetry/events.ts';
 import { createMetrics, type Metrics } from '../core/telemetry/metrics.ts';
 import { type ListeningAt, type OpenCertificate, type Service, startService } from './service.ts';
 import type { Surroundings } from './reloadable-gateway.ts';
-import { openLines, openStore, openTracing, revocations } from '../capabilities/all.ts';
+import { capabilities, openLines, openStore, openTracing, revocations } from '../capabilities/all.ts';
 import { createLogLines, lineOutput, type OnLost, standardOutput } from './standard-output.ts';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -80,8 +76,8 @@ export interface Serving {
   readonly reopenLog: () => void;
   /** Undefined without `revocation`. */
   readonly kept: KeptRevocations | undefined;
-  /** Undefined without an admin listener: then nothing is recorded. */
-  readonly console: ProcessConsole | undefined;
+  /** What the admin listener asks; undefined without one: then nothing is recorded. */
+  readonly answers: ProcessAnswers | undefined;
   /** JSON documents for operators, by their paths at the admin listener. */
   readonly documents: AdminView['documents'];
   readonly close: (graceMs: number) => Promise<void>;
@@ -95,7 +91,8 @@ export interface Serving {
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
   const { clock = Date.now, key, share, openCertificate } = options;
   const metrics = createMetrics(metricRows);
-  const recorder = config.admin === undefined ? undefined : new Recorder(clock);
+  const observers =
+    config.admin === undefined ? [] : await Promise.all(capabilities.flatMap(({ observe }) => observe?.(clock) ?? []));
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
   const linked = await openLines(config, clock);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
@@ -104,7 +101,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
     config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'), linked);
   const log = new Log(config.log, lines, file?.lines);
   const { meters } = metrics;
-  const events = joinEvents(metrics.events, recorder, log);
+  const events = joinEvents(metrics.events, ...observers.map((each) => each.events), log);
   const tracing = await openTracing(config, { log, meters });
   const closeOutputs = async (): Promise<void> => {
     await tracing?.close();
@@ -131,18 +128,22 @@ export async function startServing(config: Config, options: StartOptions): Promi
     events,
     documents: linked?.documents ?? {},
     reopenLog: () => file?.reopen(log),
-    console:
-      recorder &&
-      createProcessConsole(
-        recorder,
-        () => ({
-          servers: service.servers(),
-          store: service.sharedStore(),
-          ...service.capabilities.state(),
-          revocation: kept?.state(),
-        }),
-        () => service.capabilities.operatorApprovals(),
-        kept,
+    answers:
+      config.admin &&
+      processAnswers(
+        [
+          processState.by(() => ({
+            servers: service.servers(),
+            store: service.sharedStore(),
+            ...service.capabilities.state(),
+            revocation: kept?.state(),
+            ...(Object.assign({}, ...observers.map((each) => each.state())) as object),
+          })),
+          ...service.capabilities.answers(),
+          ...(revocations?.answers(kept) ?? []),
+          ...observers.flatMap(({ answers }) => answers),
+        ],
+        observers.flatMap(({ feeds }) => feeds),
       ),
     async close(graceMs) {
       await service.close(graceMs);
@@ -183,13 +184,13 @@ export const SECRETS_KEPT = 'secrets cannot be read; their last values are still
 /** Starts the gateway and its admin listener. Throws as {@link startServing}. */
 export async function start(config: Config, options: StartOptions = {}): Promise<Running> {
   const serving = await startServing(config, options);
-  const { service, kept, log, metrics, events, console, documents, reopenLog, close } = serving;
+  const { service, kept, log, metrics, events, answers, documents, reopenLog, close } = serving;
   const { clock = Date.now } = options;
   const inForce: InForce = { config, since: clock(), problems: [], kept: [] };
   let admin: Admin | undefined;
   try {
     const moreMetrics = [kept?.metrics.page, options.moreMetrics];
-    const source = console && singleSource(console);
+    const source = answers && singleSource(answers);
     admin = source && (await openAdmin({ log, clock, moreMetrics, metrics: metrics.page, inForce, source, documents }));
   } catch (error) {
     await close(0);

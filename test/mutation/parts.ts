@@ -45,13 +45,13 @@ export const parts: Readonly<Record<string, Part>> = {
     floor: 100,
   },
   policy: {
-    mutate: ['src/core/policy/*.ts', 'src/core/policy/conditions/*.ts'],
+    mutate: ['src/core/policy/*.ts', 'src/core/policy/conditions/*.ts', 'src/policy-files/property.ts'],
     // Steps and conditions also say when they refuse; only proofs read that.
     tests: ['test/core/policy/*.test.ts', 'test/analysis/prove/{decisions,over-time}.test.ts'],
     floor: 100,
   },
   history: {
-    mutate: ['src/capabilities/history/{count,memory-ledger,track}.ts'],
+    mutate: ['src/capabilities/history/count.ts', 'src/policy-parts/history/{memory-ledger,track}.ts'],
     tests: ['test/capabilities/history/*.test.ts'],
     floor: 100,
   },

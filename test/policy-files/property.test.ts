@@ -56,7 +56,7 @@ describe('the calls of a property', () => {
   const mcp = (when: PropertyDocument['when']): McpPattern => calls(when) as McpPattern;
 
   test('are requests on an HTTP route, or all, or messages', () => {
-    expect([calls({}), calls('any')]).toEqual([{ kind: 'http' }, { kind: 'any' }]);
+    expect([calls({}), calls('any')]).toEqual([{ kind: 'http', variables: [] }, { kind: 'any' }]);
     expect(mcp({ method: 'ping' })).toMatchObject({ kind: 'mcp', target: undefined, arguments: [] });
   });
 

@@ -37,13 +37,13 @@ export interface PossibleCall {
 export function callsIn(pattern: CallPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   if (pattern.kind === 'http') return unique(requestsIn(pattern, policies));
   if (pattern.kind === 'mcp') return unique(messagesIn(pattern, policies));
-  const rest = { kind: 'mcp', method: undefined, arguments: [] } as const;
+  const rest = { kind: 'mcp', method: undefined, arguments: [], variables: [] } as const;
   const all = [
     ...targetKinds.flatMap((kind) => messagesIn({ ...rest, target: { kind, name: [] } }, policies)),
     ...targetKinds.flatMap((kind) => methodsOn(kind).flatMap((method) => withMethod(kind, [], [method], policies))),
     ...messagesIn({ ...rest, target: undefined, method: [] }, policies),
   ];
-  return unique([...requestsIn({ kind: 'http', request: undefined }, policies), ...all]);
+  return unique([...requestsIn({ kind: 'http', request: undefined, variables: [] }, policies), ...all]);
 }
 
 /** Requests on an HTTP route. Where a policy lists them, a call names its request. */
@@ -134,6 +134,23 @@ function coveringIn(found: NameClass | undefined, policies: readonly Rules[], po
   return pastRulesOf(policies).flatMap((each, index) =>
     each.policy === policy && found?.entries[policies.length + index] !== undefined ? [each.rule] : [],
   );
+}
+
+/** Whether the entries that decide a name are those that decide the names of a kind of calls. */
+export function isOfKind(when: When, { kinds }: PossibleCall, policies: readonly Rules[]): boolean {
+  const named = targetKinds.find((each) => when[each] !== undefined) ?? 'request';
+  const name = when[named] ?? '';
+  if (!nameKinds[named].isPossible(name)) return false;
+  return policies.every(({ listing, past = [] }, index) => {
+    const { entries, covering = [] } = kinds[index] ?? {};
+    const find = listing?.[named];
+    if (entries === undefined || find === undefined) return true;
+    const own = 'reason' in entries ? undefined : entries.find(({ key }) => key === listedKinds[named].key);
+    if (find(name)?.rule !== own?.rule) return false;
+    if (named !== 'request') return true;
+    const isCovered = past.map((rule) => rule.covers({ kind: 'http', request: name }) === covering.includes(rule));
+    return !isCovered.includes(false);
+  });
 }
 
 /** A method in place of unknown ones of a class, which are allowed by the same. */

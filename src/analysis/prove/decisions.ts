@@ -127,7 +127,7 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
     case 'argument':
       return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
     case 'variable':
-      throw new Undecidable(`the variable ${step.variable.name}`);
+      return [unless(space.metByVariable(step.variable), 'variable.denied', step.variable.rule)];
     case 'counting': {
       const { owner, countable } = countingOf(step.rule);
       const { rule } = step.rule;

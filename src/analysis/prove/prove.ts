@@ -20,6 +20,7 @@ import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
+import { isVariableMet } from '../../core/policy/variable.ts';
 import { Undecidable } from './text-automaton.ts';
 
 /** The result of proving a property. */
@@ -56,7 +57,8 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const why: string[] = [];
   const searches: (() => readonly Example[])[] = [];
   const { callers, approval } = property;
-  const speaksOf = { callers, approval, arguments: argumentsOf(property), isAfterCalls: true } as const;
+  const { arguments: inArguments, variables } = describedBy(property);
+  const speaksOf = { callers, approval, arguments: inArguments, variables, isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, [rules])) {
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
@@ -91,8 +93,9 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   return { outcome: 'holds', examples: [...examples.values()] };
 }
 
-function argumentsOf({ calls }: Property): Described['arguments'] & object {
-  return calls.kind === 'mcp' ? calls.arguments : [];
+function describedBy({ calls }: Property): Required<Pick<Described, 'arguments' | 'variables'>> {
+  if (calls.kind === 'any') return { arguments: [], variables: [] };
+  return { arguments: calls.kind === 'mcp' ? calls.arguments : [], variables: calls.variables };
 }
 
 /** Holds where the decision is none that the property wants. */
@@ -154,7 +157,8 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   if (calls.kind === 'any') return true;
   if (calls.kind === 'http') {
     if (attempt.kind !== 'http' || (calls.request !== undefined && attempt.request === undefined)) return false;
-    return calls.request?.every(({ test }) => test(attempt.request)) !== false;
+    if (calls.request?.every(({ test }) => test(attempt.request)) === false) return false;
+    return calls.variables.every((each) => isVariableMet(each, principal, attempt.request));
   }
   if (attempt.kind !== 'mcp') return false;
   const { target, method } = calls;
@@ -163,6 +167,7 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   if (method?.every(({ test }) => test(attempt.method.name)) === false) return false;
   if (method === undefined && target !== undefined && attempt.method.name !== listedKinds[target.kind].namedBy)
     return false;
+  if (!calls.variables.every((each) => isVariableMet(each, principal, named?.name))) return false;
   return calls.arguments.every(({ read, predicates }) =>
     predicates.every(({ test }) => test(read(attempt.arguments), principal)),
   );

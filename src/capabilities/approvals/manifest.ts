@@ -7,7 +7,7 @@
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
-import { openApprovals } from './opened.ts';
+import { type ApprovalState, openApprovals } from './opened.ts';
 import { reasons } from './reasons.ts';
 
 export const approvals: Capability = {
@@ -20,4 +20,6 @@ export const approvals: Capability = {
   },
   commands: { after: 'compare', of: approvalCommands },
   openProcess: openApprovals,
+  joinStates: ([first]: readonly ApprovalState[]) => ({ hasApprovals: first?.hasApprovals }),
+  openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };

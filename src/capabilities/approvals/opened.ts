@@ -14,7 +14,9 @@ import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
-import type { OperatorAnswer, OperatorApprovals, WaitingApprovals } from '../operator-approvals.ts';
+import type { Answered, OperatorAnswer } from '../admin.ts';
+import type { WaitingApprovals } from '../operator-approvals.ts';
+import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Endpoint, Route } from '../../core/model/route.ts';
 import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';
@@ -24,6 +26,11 @@ import { reasons } from './reasons.ts';
 import { madeFor } from '../../core/model/store.ts';
 import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
+
+/** The members of the state of a process. */
+export interface ApprovalState {
+  readonly hasApprovals: boolean;
+}
 
 /** Approvals in a process. Their code is loaded at its first use. */
 export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): InProcess {
@@ -43,9 +50,22 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
         start: () => observer.use({ settings, approvals }),
       };
     },
-    operatorApprovals: () => observer.operator(),
+    answers: operatorAnswers(() => observer.operator()),
+    state: (): ApprovalState => ({ hasApprovals: observer.operator() !== undefined }),
     close: () => observer.close(),
   };
+}
+
+const noApprovals: OperatorAnswer = { status: 404, body: 'The gateway has no `approvals` in its configuration.' };
+
+/** How a process answers the admin listener. @param approvals Undefined without `approvals`. */
+function operatorAnswers(approvals: () => OperatorApprovals | undefined): readonly Answered[] {
+  return [
+    approvalList.by(async () => (await approvals()?.list()) ?? noApprovals),
+    oneApproval.by(async (id) => (await approvals()?.find(id)) ?? noApprovals),
+    decideApproval.by(async ({ id, decision }) => (await approvals()?.decide(id, decision)) ?? noApprovals),
+    waitingApprovals.by(async () => (await approvals()?.waiting()) ?? { count: 0, oldest: [] }),
+  ];
 }
 
 /** The approvals of a configuration. Their code is loaded at the first use. */

@@ -5,8 +5,16 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ratePoints, SLOT_MS } from '../../core/telemetry/rates.ts';
-import { AdminRefusal } from '../../serve/admin/access.ts';
+import { ratePoints, SLOT_MS } from './rates.ts';
+import {
+  type AdminAnswer,
+  type AdminParts,
+  AdminRefusal,
+  type AdminSource,
+  type InForce,
+  json,
+  jsonBody,
+} from '../admin.ts';
 import { DraftProcess } from './draft-process.ts';
 import { detailOf } from './detail.ts';
 import {
@@ -20,38 +28,24 @@ import {
   endpoints,
   filterIn,
   type PolicyView,
+  type ProcessState,
+  type RouteView,
+  type Status,
 } from './messages.ts';
-import { type ConsoleSource, type InForce, statusOf } from './process-source.ts';
-import { boundedBytes } from '../../core/lib/http/bodies.ts';
+import { distinct, find, newDecisions, past, rates } from './questions.ts';
+import { consoleSettings } from './settings.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { describedKinds } from '../../core/model/mcp.ts';
 import { join } from 'node:path';
 import { disk } from '../../core/config/files.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { DraftTask } from './draft.ts';
 
-/** Answers a request of an operator. */
-export type ConsoleRequest = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  /** Whether the caller is still an operator, for an answer that takes long. */
-  isAllowed: () => boolean,
-) => void | Promise<void>;
-
-/** The parts of the console. */
-export interface ConsoleParts {
-  readonly inForce: InForce;
-  readonly source: ConsoleSource;
-  /** How many processes serve. */
-  readonly workers: () => number;
-}
-
 /** The requests of the console, by path. */
 export interface ConsoleRequests {
-  readonly gets: ReadonlyMap<string, ConsoleRequest>;
+  readonly gets: ReadonlyMap<string, AdminAnswer>;
   /** Those with a body, which only a page of the listener may send. */
-  readonly posts: ReadonlyMap<string, ConsoleRequest>;
+  readonly posts: ReadonlyMap<string, AdminAnswer>;
   readonly close: () => void;
 }
 
@@ -61,21 +55,20 @@ type Answers = {
 };
 
 /** Creates the answers to them. */
-export function consoleRequests({ inForce, source, workers }: ConsoleParts): ConsoleRequests {
-  const feed = new Feed(source.watch);
+export function consoleRequests({ inForce, source, state, workers }: AdminParts): ConsoleRequests {
+  const feed = new WatchingPages(source.watch);
   const policies = new Policies(inForce, source);
   const answers: Answers = {
-    status: async () => statusOf(inForce, await source.ask('state', undefined), workers()),
+    status: async () => statusOf(inForce, (await state()) as ProcessState, workers()),
     policies: () => policies.list(),
-    past: (query) => source.ask('past', filterIn(query)),
+    past: (query) => source.ask(past, filterIn(query)),
     async decision(query) {
-      const decision = await source.ask('find', query.get('id') ?? '');
+      const decision = await source.ask(find, query.get('id') ?? '');
       return decision && detailOf(inForce, decision);
     },
-    approvals: () => source.ask('waiting', undefined),
-    rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask('rates', undefined)) }),
+    rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask(rates, undefined)) }),
   };
-  const gets = new Map<string, ConsoleRequest>([[DECISIONS, watch]]);
+  const gets = new Map<string, AdminAnswer>([[DECISIONS, watch]]);
   for (const [name, { path }] of Object.entries(endpoints)) {
     const answerTo = answers[name as keyof Answers];
     gets.set(path, async (request, response) => {
@@ -100,22 +93,35 @@ export function consoleRequests({ inForce, source, workers }: ConsoleParts): Con
   return { gets, posts: new Map([[DRAFT, attempt]]), close: () => policies.close() };
 }
 
+/** The configuration in force, and the state of what it depends on. */
+function statusOf({ config, since, problems, kept }: InForce, state: ProcessState, workers: number): Status {
+  return {
+    config: config.hash,
+    since,
+    problems: [...problems, ...kept],
+    routes: routesOf(config),
+    workers,
+    ...state,
+    grafana: consoleSettings.of(config)?.grafana,
+  };
+}
+
+/** The routes of a configuration; nothing of them is secret. */
+function routesOf({ routes, publicUrl }: Config): readonly RouteView[] {
+  return routes.map(({ name, path, protocol, policy, upstream, public: isPublic }) => ({
+    name,
+    path,
+    url: publicUrl + path,
+    protocol,
+    policy: policy?.name,
+    isPublic,
+    upstream: upstream.origin + upstream.path,
+  }));
+}
+
 function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   const at = url.indexOf('?');
   return new URLSearchParams(at === -1 ? '' : url.slice(at));
-}
-
-/** Answers with JSON. */
-export function json(response: ServerResponse, value: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-}
-
-/** Reads the JSON of a body; undefined if it is none. @throws {AdminRefusal} 413. */
-export async function jsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  // A destroyed request could not be answered.
-  const tooLong = (): Error =>
-    new AdminRefusal(413, `The body has more than ${maxBytes} bytes.\n`, { connection: 'close' });
-  return parsedJson((await boundedBytes(request, maxBytes, tooLong)).toString());
 }
 
 /** The limit on the body of a draft, in bytes. Policies are a few KiB. */
@@ -156,10 +162,10 @@ function questionIn(question: Readonly<Record<string, unknown>>): DraftQuestion 
 /** The policies in force, and drafts of them. Drafts are compiled and decided in another process, and forgotten. */
 class Policies {
   readonly #inForce: InForce;
-  readonly #source: ConsoleSource;
+  readonly #source: AdminSource;
   readonly #drafts = new DraftProcess();
 
-  constructor(inForce: InForce, source: ConsoleSource) {
+  constructor(inForce: InForce, source: AdminSource) {
     this.#inForce = inForce;
     this.#source = source;
   }
@@ -208,7 +214,7 @@ class Policies {
       issuer: found?.authorizationServers[0]?.issuer ?? '',
       route: found && { name: found.name, protocol: found.protocol },
       question,
-      decisions: isThorough ? await this.#source.ask('distinct', policy) : undefined,
+      decisions: isThorough ? await this.#source.ask(distinct, policy) : undefined,
     };
   }
 }
@@ -233,12 +239,12 @@ interface Watcher {
 }
 
 /** The stream of new decisions to the pages that watch, as server-sent events. Without a page, nothing runs. */
-class Feed {
-  readonly #watch: ConsoleSource['watch'];
+class WatchingPages {
+  readonly #watch: AdminSource['watch'];
   readonly #watchers = new Set<Watcher>();
   #stop: () => void = () => {};
 
-  constructor(watch: ConsoleSource['watch']) {
+  constructor(watch: AdminSource['watch']) {
     this.#watch = watch;
   }
 
@@ -264,7 +270,7 @@ class Feed {
   }
 
   #begin(): void {
-    const stopWatching = this.#watch((batch) => this.#send(batch));
+    const stopWatching = this.#watch(newDecisions, (batch) => this.#send(batch));
     const timer = setInterval(() => this.#check(), CHECK_MS);
     this.#stop = () => {
       stopWatching();

@@ -1,7 +1,8 @@
 import { type DecisionRecord, policyName } from '../../core/model/decision.ts';
 import { explainRecord, remediesIn } from '../../analysis/review/explained.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
-import { type InForce, rowOf } from './process-source.ts';
+import type { InForce } from '../admin.ts';
+import { rowOf } from './questions.ts';
 import { isReasonBy } from '../../core/model/reasons.ts';
 import type { Explanation } from '../../core/model/policy.ts';
 import { flowYaml } from '../../analysis/review/flow-yaml.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AdminRefusal } from '../../serve/admin/access.ts';
+import { AdminRefusal } from '../admin.ts';
 import type { DraftTask } from './draft.ts';
 import type { DraftAnswer } from './messages.ts';
 

@@ -18,7 +18,7 @@ import { isPolicyDecision } from '../../analysis/review/recorded-decision.ts';
 import { flowYaml } from '../../analysis/review/flow-yaml.ts';
 import { decidingBy, runProperties, runTests, type TestResult } from '../../analysis/review/run-tests.ts';
 import { attemptOf, callerOf } from '../../analysis/review/described-caller.ts';
-import type { CountedDecision } from '../../core/telemetry/recent-decisions.ts';
+import type { CountedDecision } from './recent-decisions.ts';
 import type {
   DraftAnswer,
   DraftMeaning,

@@ -18,7 +18,7 @@ import type { Gap } from '../../analysis/review/coverage.ts';
 import type { Explained } from '../../analysis/review/explained.ts';
 import type { CountedDifference } from '../../analysis/review/replay.ts';
 import type { TestResult } from '../../analysis/review/run-tests.ts';
-import type { RatePoint } from '../../core/telemetry/rates.ts';
+import type { RatePoint } from './rates.ts';
 
 export type { RatePoint };
 
@@ -64,7 +64,7 @@ export interface RouteView {
   readonly upstream: string;
 }
 
-/** The state of one process. */
+/** The state of all processes, with the members of capabilities. */
 export interface ProcessState {
   readonly servers: readonly ServerState[];
   /** Undefined: none is configured. */
@@ -76,6 +76,8 @@ export interface ProcessState {
   readonly certificateExpires?: number | undefined;
   /** Undefined without `revocation`. */
   readonly revocation?: RevocationState | undefined;
+  /** Whether `approvals` are configured. */
+  readonly hasApprovals?: boolean;
 }
 
 /** The configuration in force, and the state of what it depends on. */
@@ -87,8 +89,6 @@ export interface Status extends ProcessState {
   /** Why the newest files are not in force; empty if they are. */
   readonly problems: readonly string[];
   readonly routes: readonly RouteView[];
-  /** Whether `approvals` are configured. */
-  readonly hasApprovals: boolean;
   /** How many processes serve. */
   readonly workers: number;
   /** The dashboard for history. */
@@ -231,8 +231,10 @@ export const endpoints = {
   /** With the query `id`. */
   decision: at<DecisionDetail>('/console/decision'),
   rates: at<RatesAnswer>('/console/rates'),
-  approvals: at<WaitingApprovals>('/console/approvals'),
 };
+
+/** The endpoint of the capability of approvals that the page reads. */
+export const waiting = at<WaitingApprovals>('/console/approvals');
 
 /** The answer at an endpoint. */
 export type AnswerAt<Name extends keyof typeof endpoints> =

@@ -10,7 +10,7 @@ import type { Route } from '../../core/model/route.ts';
 import type { Capability } from '../capability.ts';
 import { lockCommands } from './commands.ts';
 import { lockMetrics } from './metrics.ts';
-import { loadLocks, openLocks } from './opened.ts';
+import { loadLocks, type LockStates, openLocks } from './opened.ts';
 import { reasons } from './reasons.ts';
 import { lockOf } from './settings.ts';
 
@@ -27,6 +27,7 @@ export const lock: Capability = {
   reasons,
   metrics: lockMetrics,
   openProcess: openLocks,
+  joinStates: ([first]: readonly LockStates[]) => ({ locks: first?.locks ?? [] }),
   commands: { after: 'check', of: lockCommands },
   examine: async (config) => (await import('./doctor.ts')).examineLocks(config),
   notesOn: (route, attempt) => (mayRefuse(route, attempt) ? [note] : []),

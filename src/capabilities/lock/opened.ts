@@ -1,5 +1,5 @@
 import { processTimers } from '../../core/lib/clock.ts';
-import type { Definition } from '../../mcp/definitions.ts';
+import type { Definition, LockState } from '../../mcp/definitions.ts';
 import type { Sighting } from './comparison.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { LockedRoutes } from './locked-routes.ts';
@@ -15,6 +15,11 @@ export async function loadLocks(): Promise<void> {
 
 /** What this process saw on a route, as processes tell each other. */
 type News = readonly [route: string, sightings: readonly Sighting[]];
+
+/** The members of the state of a process. */
+export interface LockStates {
+  readonly locks: readonly LockState[];
+}
 
 /** The locks of a process. */
 export function openLocks({ clock, log, meters, share }: ProcessParts): InProcess {
@@ -46,7 +51,7 @@ export function openLocks({ clock, log, meters, share }: ProcessParts): InProces
     }),
     adopt: (news) => locks?.adopt(...(news as News)),
     news: () => locks?.seen() ?? [],
-    state: () => ({ locks: locks?.states() ?? [] }),
+    state: (): LockStates => ({ locks: locks?.states() ?? [] }),
     close: () => locks?.close(),
   };
 }

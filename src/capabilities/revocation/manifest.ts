@@ -6,7 +6,9 @@
 
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../core/model/config.ts';
+import type { RevocationState } from '../../core/model/revocation.ts';
 import type { Capability } from '../capability.ts';
+import { joinedRevocation, revocationAnswers } from './questions.ts';
 import { readRevocation } from './settings.ts';
 
 export const revocation: Capability = {
@@ -14,8 +16,13 @@ export const revocation: Capability = {
   revocation: {
     read: readRevocation,
     open: async (parts) => (await import('./revocations.ts')).Revocations.open(parts),
+    answers: revocationAnswers,
     follow: async (config, parts) => (await import('./told.ts')).followRevocations(config, parts),
   },
+  joinStates: (states: readonly { readonly revocation?: RevocationState }[]) => ({
+    revocation: joinedRevocation(states.flatMap((each) => each.revocation ?? [])),
+  }),
+  openAdmin: async (parts) => (await import('./pages.ts')).revocationPages(parts),
   warningsOf: forgottenRevocations,
   needsShared: (config) => (config.revocation === undefined ? [] : ['it has revocation']),
 };

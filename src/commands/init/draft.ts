@@ -3,7 +3,7 @@ import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorith
 import { signatureAlgorithms } from '../../core/config/schema.ts';
 import type { AuthorizationServer, ServerMetadata } from '../../core/model/authorization-server.ts';
 import { readFile } from 'node:fs/promises';
-import { packageRoot } from '../../serve/package-root.ts';
+import { packageRoot } from '../../capabilities/package-root.ts';
 import type { ToolsPolicy } from './tools-policy.ts';
 
 /** The facts that a first configuration is made from; without any of them, from the templates alone. */

@@ -25,11 +25,6 @@ export interface AdminRules {
   readonly token: string | undefined;
 }
 
-interface ConsoleSettings {
-  /** The URL of the dashboard for history. */
-  readonly grafana: string | undefined;
-}
-
 /** The content of the log, and where it goes besides stdout. */
 export interface LogSettings {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
@@ -54,7 +49,6 @@ export interface Config {
   readonly tls: Tls | undefined;
   /** Undefined: there is no admin listener. */
   readonly admin: AdminSettings | undefined;
-  readonly console: ConsoleSettings;
   /** Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` counts. */
   readonly trustedProxies: readonly string[];
   /** Addresses and networks (CIDR) of proxies whose `Client-Cert` counts; trust in addresses never implies it. */

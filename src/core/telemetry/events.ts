@@ -1,10 +1,4 @@
 import type { Events } from '../model/events.ts';
-import type { Clock } from '../lib/clock.ts';
-import { decisionMs, kindOf } from '../model/decision.ts';
-import type { Outcome } from '../model/outcome.ts';
-import type { Route } from '../model/route.ts';
-import { Rates } from './rates.ts';
-import { RecentDecisions } from './recent-decisions.ts';
 
 /** A function of {@link Events}, with the most arguments that any of them has. */
 type Handler = (first: unknown, second: unknown, third: unknown) => void;
@@ -52,49 +46,4 @@ function oneAfterAnother([first, ...others]: readonly Handler[]): Handler {
     first(one, two, three);
     then(one, two, three);
   };
-}
-
-/** The recordings of a process for the console: its newest decisions, the rates of the last hour, and what is open. */
-export class Recorder implements Partial<Events> {
-  readonly decisions = new RecentDecisions();
-  readonly rates: Rates;
-  readonly #clock: Clock;
-  #openStreams = 0;
-  #certificateExpires: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    this.rates = new Rates(clock);
-  }
-
-  /** How many event streams and WebSockets are open. */
-  get openStreams(): number {
-    return this.#openStreams;
-  }
-
-  /** When the certificate in force expires, in milliseconds since the epoch; undefined without TLS. */
-  get certificateExpires(): number | undefined {
-    return this.#certificateExpires;
-  }
-
-  decided(outcome: Outcome): void {
-    this.decisions.add(outcome, this.#clock());
-    this.rates.decision(kindOf(outcome), decisionMs(outcome));
-  }
-
-  upstreamAnswered(_route: Route, ms: number): void {
-    this.rates.upstream(ms);
-  }
-
-  streamOpened(): void {
-    this.#openStreams += 1;
-  }
-
-  streamClosed(): void {
-    this.#openStreams -= 1;
-  }
-
-  certificateInForce(expiresAt: Date): void {
-    this.#certificateExpires = expiresAt.getTime();
-  }
 }

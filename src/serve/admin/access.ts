@@ -7,6 +7,7 @@
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { AdminRefusal } from '../../capabilities/admin.ts';
 import { cookiesNamed, retryAfterSeconds } from '../../core/lib/http/header-fields.ts';
 import { addressBlock, isLoopbackAddress } from '../../core/lib/ip-address.ts';
 import type { Clock } from '../../core/lib/clock.ts';
@@ -15,19 +16,6 @@ import { createTokenBuckets, type TokenBuckets } from '../../core/lib/token-buck
 import type { AdminRules } from '../../core/model/config.ts';
 import { ADMIN_COOKIE } from '../../core/model/fields.ts';
 import { isIP } from 'node:net';
-
-/** A request that the admin listener does not answer; the message is what the caller reads. */
-export class AdminRefusal extends Error {
-  override readonly name = 'AdminRefusal';
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-  }
-}
 
 /** The limit on wrong tokens of one address; an IPv6 /64 counts as one address. */
 const WRONG_TOKENS = { requests: 10, perMs: 60_000, burst: 10 };

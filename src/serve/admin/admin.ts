@@ -1,17 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Access, AdminRefusal, requireOwnPage } from './access.ts';
-import { type ConsoleRequest, consoleRequests, json } from '../../capabilities/console/console.ts';
-import { views } from '../../capabilities/console/messages.ts';
-import type { ConsoleSource, InForce } from '../../capabilities/console/process-source.ts';
+import {
+  type AdminAnswer,
+  type AdminPages,
+  AdminRefusal,
+  type AdminSource,
+  type InForce,
+  json,
+} from '../../capabilities/admin.ts';
+import { capabilities } from '../../capabilities/all.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { http, startListener } from '../../core/lib/http/node-http.ts';
-import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import type { AdminRules, AdminSettings } from '../../core/model/config.ts';
 import type { Metrics } from '../../core/telemetry/metrics.ts';
-import { answerApprovals, answerRevocations, APPROVALS_PATH, REVOCATIONS_PATH } from './operator.ts';
-import { readdir, readFile } from 'node:fs/promises';
-import { extname } from 'node:path';
-import { packageRoot } from '../package-root.ts';
+import { Access, requireOwnPage } from './access.ts';
+import { type GatewayState, processState } from './answers.ts';
 
 /** What the listener shows, of one process or of all workers. */
 export interface AdminView {
@@ -19,7 +21,7 @@ export interface AdminView {
   readonly inForce: InForce;
   /** How many processes serve; undefined without workers. */
   workers?(): number;
-  readonly source: ConsoleSource;
+  readonly source: AdminSource;
   /** JSON documents for operators, by their paths. */
   readonly documents: Readonly<Record<string, unknown>>;
 }
@@ -39,12 +41,6 @@ export interface AdminOptions {
   readonly onWrongToken: (address: string) => void;
 }
 
-/** Where the files of the pages are. They hold nothing of this gateway, and the sign-in page needs them. */
-const ASSETS = '/console/assets/';
-
-const NOT_BUILT =
-  'The console was not built: run `npm run console` in the checkout, or use the package or the image.\n';
-
 /** The headers of every answer. An HTML page replaces the content security policy. */
 const securityHeaders = {
   'cache-control': 'no-store',
@@ -55,8 +51,8 @@ const securityHeaders = {
 };
 
 /**
- * Serves the console (`/`), `/metrics` (Prometheus text format), `/healthz` (the process lives) and `/readyz` (the
- * gateway serves; the JSON lists the state of each authorization server, and of the shared store if there is one).
+ * Serves the pages of capabilities, `/metrics` (Prometheus text format), `/healthz` (the process lives) and `/readyz`
+ * (the gateway serves; the JSON lists the state of each authorization server, and of the shared store if there is one).
  *
  * `/healthz` answers every caller. `/metrics` answers every caller that names an own Host. `/readyz` answers a caller
  * without the token with its status alone. Everything else answers operators only.
@@ -64,7 +60,7 @@ const securityHeaders = {
  * @throws the system's error if the address cannot be listened on.
  */
 export async function startAdmin(settings: AdminSettings, view: AdminView, options: AdminOptions): Promise<Admin> {
-  const files = await readStaticFiles();
+  const { inForce, source } = view;
   const access = new Access(settings, options.clock, options.onWrongToken);
 
   async function readiness(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -73,9 +69,9 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       response.writeHead(200).end();
       return;
     }
-    const { config, problems, kept } = view.inForce;
+    const { config, problems, kept } = inForce;
     const warning = problems.length > 0 ? 'the newest configuration is refused' : 'secrets cannot be read';
-    const { servers, store } = await view.source.ask('state', undefined);
+    const { servers, store } = await state();
     json(response, {
       status: 'ready',
       config: config.hash,
@@ -90,7 +86,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     });
   }
 
-  const openPages = new Map<string, ConsoleRequest>([
+  const openPages = new Map<string, AdminAnswer>([
     ['/healthz', (_, response) => json(response, { status: 'ok' })],
     [
       '/metrics',
@@ -100,28 +96,26 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       },
     ],
     ['/readyz', readiness],
-    [
-      '/sign-in',
-      (request, response) => {
-        if (access.hasSignIn()) return page('sign-in.html', request, response);
-        access.requireOperator(request);
-        throw new AdminRefusal(404, '');
-      },
-    ],
   ]);
-  const requests = consoleRequests({ ...view, workers: () => view.workers?.() ?? 1 });
+  const state = (): Promise<GatewayState> => source.ask(processState, undefined);
+  const parts = { inForce, source, state, workers: () => view.workers?.() ?? 1 };
+  const pages = await Promise.all(capabilities.flatMap(({ openAdmin }) => openAdmin?.(parts) ?? []));
 
-  function page(name: string, request: IncomingMessage, response: ServerResponse): void {
-    if (!files.serve(name, request, response)) throw new AdminRefusal(503, NOT_BUILT);
+  function openPage(path: string): AdminAnswer | undefined {
+    // Without a configured token, no operator can sign in.
+    if (path === '/sign-in' && !access.hasSignIn()) return undefined;
+    return openPages.get(path) ?? found(({ open }) => open?.(path));
   }
 
-  function operatorPage(path: string): ConsoleRequest | undefined {
-    return views.some((each) => each.path === path)
-      ? (request, response) => page('index.html', request, response)
-      : (requests.gets.get(path) ?? documentAt(path));
+  function operatorPage(path: string): AdminAnswer | undefined {
+    return found(({ gets }) => gets?.get(path)) ?? documentAt(path);
   }
 
-  function documentAt(path: string): ConsoleRequest | undefined {
+  function found(answerOf: (each: AdminPages) => AdminAnswer | undefined): AdminAnswer | undefined {
+    return pages.map(answerOf).find((each) => each !== undefined);
+  }
+
+  function documentAt(path: string): AdminAnswer | undefined {
     const { documents } = view;
     return Object.hasOwn(documents, path) ? (_, response) => json(response, documents[path]) : undefined;
   }
@@ -133,24 +127,21 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       response.writeHead(204, { 'set-cookie': access.signIn(request) }).end();
       return;
     }
-    if (isAtOrBelow(path, APPROVALS_PATH)) {
+    const isAllowed = (): boolean => isStillOperator(request);
+    const command = found(({ withToken }) => withToken?.(path));
+    if (command !== undefined) {
       access.requireToken(request);
-      return answerApprovals(request, response, { source: view.source, path });
+      return command(request, response, isAllowed);
     }
-    if (path === REVOCATIONS_PATH) {
-      access.requireToken(request);
-      return answerRevocations(request, response, view.source);
-    }
-    if (path.startsWith(ASSETS) && files.serve(path.slice(ASSETS.length), request, response)) return;
-    const openPage = openPages.get(path);
-    if (openPage === undefined) access.requireOperator(request);
-    const post = request.method === 'POST' ? requests.posts.get(path) : undefined;
+    const forAll = openPage(path);
+    if (forAll === undefined) access.requireOperator(request);
+    const post = request.method === 'POST' ? found(({ posts }) => posts?.get(path)) : undefined;
     if (post !== undefined) requireOwnPage(request);
-    const found = post ?? openPage ?? operatorPage(path);
-    if (found === undefined) throw new AdminRefusal(404, '');
+    const page = post ?? forAll ?? operatorPage(path);
+    if (page === undefined) throw new AdminRefusal(404, '');
     if (post === undefined && request.method !== 'GET' && request.method !== 'HEAD')
       throw new AdminRefusal(405, '', { allow: 'GET, HEAD' });
-    await found(request, response, () => isStillOperator(request));
+    await page(request, response, isAllowed);
   }
 
   /** {@link Access.isOperator}, long after the request was answered. */
@@ -169,7 +160,7 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (status === 401 && request.method === 'GET' && request.headers.accept?.includes('text/html') === true) {
       response.statusCode = 401;
-      if (files.serve('sign-in.html', request, response)) return;
+      if (pages.some(({ signIn }) => signIn?.(request, response) === true)) return;
     }
     response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(message);
   }
@@ -185,76 +176,8 @@ export async function startAdmin(settings: AdminSettings, view: AdminView, optio
       if (rules !== undefined) access.reload(rules);
     },
     async close() {
-      requests.close();
+      for (const each of pages) each.close?.();
       await listening.close();
     },
   };
-}
-
-/** The files of the console's page, built ahead by `npm run console`. */
-interface StaticFiles {
-  /** Answers with a file; false if there is none of that name. */
-  serve(name: string, request: IncomingMessage, response: ServerResponse): boolean;
-}
-
-interface StaticFile {
-  readonly type: string;
-  readonly bytes: Buffer;
-  /** Undefined in a checkout whose console is of an older build. */
-  readonly gzipped: Buffer | undefined;
-}
-
-const folder = new URL('console/built/', packageRoot);
-
-const types: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
-
-/**
- * The content security policy of the pages: their own files, and requests to this listener. Nothing is inline, so that
- * no text of a caller could run or be styled.
- */
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** Reads all files into memory; none if the console was not built. */
-export async function readStaticFiles(): Promise<StaticFiles> {
-  const names = await readdir(folder).catch(() => []);
-  const served = names.filter((name) => Object.hasOwn(types, extname(name)));
-  const files = new Map(await Promise.all(served.map(async (name) => [name, await read(name)] as const)));
-  return {
-    serve(name, request, response) {
-      const file = files.get(name);
-      if (file === undefined) return false;
-      response.setHeader('content-type', file.type);
-      response.setHeader('vary', 'accept-encoding');
-      if (extname(name) === '.html') response.setHeader('content-security-policy', pagePolicy);
-      // The names of scripts and styles change with their content.
-      else response.setHeader('cache-control', 'private, max-age=31536000, immutable');
-      const takesGzip = /\bgzip\b/.test(request.headers['accept-encoding']?.toString() ?? '');
-      const gzipped = takesGzip ? file.gzipped : undefined;
-      if (gzipped !== undefined) response.setHeader('content-encoding', 'gzip');
-      response.end(gzipped ?? file.bytes);
-      return true;
-    },
-  };
-}
-
-async function read(name: string): Promise<StaticFile> {
-  const [bytes, gzipped] = await Promise.all([
-    readFile(new URL(name, folder)),
-    readFile(new URL(`${name}.gz`, folder)).catch(() => undefined),
-  ]);
-  return { type: types[extname(name)] ?? '', bytes, gzipped };
 }

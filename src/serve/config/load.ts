@@ -14,7 +14,6 @@ import {
   network,
   allowedOrigin,
   origin,
-  pageUrl,
   recordedArgument,
   recordedClaim,
 } from '../../core/config/values.ts';
@@ -274,7 +273,6 @@ function readRoot(
   return {
     publicUrl,
     ...addresses,
-    console: { grafana: root.get('console').get('grafana').read(pageUrl) },
     trustedProxies: root.get('trusted_proxies').list(network),
     certificateProxies: root.get('certificate_proxies').list(network),
     shared: readStore(root),

@@ -3,15 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
 import { watchFiles } from '../config/watch.ts';
-import {
-  type AnswerOf,
-  type ArgumentOf,
-  type ConsoleQuestion,
-  type ConsoleSource,
-  type InForce,
-  joinedAnswer,
-  patienceWithOne,
-} from '../../capabilities/console/process-source.ts';
+import type { AdminSource, InForce } from '../../capabilities/admin.ts';
 import { openCertificate } from '../../core/gateway/listen/certificates.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Log } from '../../core/telemetry/log.ts';
@@ -21,7 +13,6 @@ import { copyLines, createLogLines, standardOutput } from '../standard-output.ts
 import { openLines } from '../../capabilities/all.ts';
 import { listeningUrl, openAdmin, restartBackOff, type Running, SECRETS_KEPT, type StartOptions } from '../start.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
-import type { Batch } from '../../capabilities/console/messages.ts';
 
 /**
  * Serves by several processes behind one listener and one admin listener. Connections go to the workers in turn, and a
@@ -228,8 +219,8 @@ function isHandle(value: unknown): value is Handle {
 
 const PATIENCE_MS = 1_000;
 
-interface WorkersSource extends ConsoleSource {
-  /** Begins to read what a new worker sends, and tells it whether its decisions are watched. */
+interface WorkersSource extends AdminSource {
+  /** Begins to read what a new worker sends, and tells it which feeds are watched. */
   follow(worker: Worker): void;
 }
 
@@ -238,19 +229,20 @@ export function createWorkersSource(
   workers: () => readonly Worker[],
   tell: (worker: Worker, message: ToWorker) => void,
 ): WorkersSource {
-  const watchers = new Set<(batch: Batch) => void>();
+  /** Those that watch, by the name of a feed. */
+  const watchers = new Map<string, Set<(piece: never) => void>>();
   /** The questions that wait for their answer, by their numbers. */
   const waiting = new Map<number, (answer: unknown) => void>();
   let lastNumber = 0;
 
-  function tellWhetherWatched(): void {
-    for (const worker of workers()) tell(worker, { kind: 'watch', isWatched: watchers.size > 0 });
+  function tellWhetherWatched(feed: string): void {
+    for (const worker of workers()) tell(worker, { kind: 'watch', feed, isWatched: watchers.has(feed) });
   }
 
   /** Resolves with undefined if no answer comes in time. */
   async function answerOf(
     worker: Worker,
-    asked: { readonly question: ConsoleQuestion; readonly argument: unknown },
+    asked: { readonly question: string; readonly argument: unknown },
     patienceMs = PATIENCE_MS,
   ): Promise<unknown> {
     const number = (lastNumber += 1);
@@ -268,23 +260,25 @@ export function createWorkersSource(
     follow(worker) {
       worker.on('message', (message: FromWorker) => {
         if (message.kind === 'answer') waiting.get(message.number)?.(message.answer);
-        if (message.kind === 'decisions') for (const onBatch of watchers) onBatch(message.batch);
+        if (message.kind === 'fed')
+          for (const onPiece of watchers.get(message.feed) ?? []) onPiece(message.piece as never);
       });
-      if (watchers.size > 0) tell(worker, { kind: 'watch', isWatched: true });
+      for (const feed of watchers.keys()) tell(worker, { kind: 'watch', feed, isWatched: true });
     },
-    watch(onBatch) {
-      watchers.add(onBatch);
-      tellWhetherWatched();
+    watch({ name }, onPiece) {
+      const all = watchers.get(name) ?? new Set();
+      watchers.set(name, all.add(onPiece));
+      tellWhetherWatched(name);
       return () => {
-        watchers.delete(onBatch);
-        tellWhetherWatched();
+        if (!all.delete(onPiece)) return;
+        if (all.size === 0) watchers.delete(name);
+        tellWhetherWatched(name);
       };
     },
-    async ask<Name extends ConsoleQuestion>(question: Name, argument: ArgumentOf<Name>) {
-      const patienceMs = patienceWithOne(question);
-      const asked = patienceMs === undefined ? workers() : workers().slice(0, 1);
-      const answers = await Promise.all(asked.map((worker) => answerOf(worker, { question, argument }, patienceMs)));
-      return joinedAnswer(question, answers.filter((answer) => answer !== undefined) as AnswerOf<Name>[]);
+    async ask({ name: question, oneWithinMs, join }, argument) {
+      const asked = oneWithinMs === undefined ? workers() : workers().slice(0, 1);
+      const answers = await Promise.all(asked.map((worker) => answerOf(worker, { question, argument }, oneWithinMs)));
+      return join(answers.filter((answer) => answer !== undefined) as never[]);
     },
   };
 }

@@ -2,8 +2,6 @@
 
 import type { Snapshot } from '../../core/config/files.ts';
 import type { Certificates } from '../../core/lib/certificate-files.ts';
-import type { Batch } from '../../capabilities/console/messages.ts';
-import type { ConsoleQuestion } from '../../capabilities/console/process-source.ts';
 import type { Fixed } from '../reload.ts';
 import type { StartMessage } from '../start.ts';
 
@@ -24,14 +22,14 @@ export type ToWorker =
   | { readonly kind: 'reload-refused' }
   | { readonly kind: 'reopen-log' }
   | { readonly kind: 'renewed'; readonly certificates: Certificates }
-  /** A question of the console. */
-  | { readonly kind: 'ask'; readonly number: number; readonly question: ConsoleQuestion; readonly argument: unknown }
+  /** A question of the admin listener. */
+  | { readonly kind: 'ask'; readonly number: number; readonly question: string; readonly argument: unknown }
   /** News of a capability, from another worker. */
   | { readonly kind: 'news'; readonly capability: string; readonly news: unknown }
   /** Asks for all news of this worker, for another one that begins. */
   | { readonly kind: 'tell-news'; readonly newcomer: number }
-  /** Whether to send new decisions. */
-  | { readonly kind: 'watch'; readonly isWatched: boolean }
+  /** Whether to send what a feed tells. */
+  | { readonly kind: 'watch'; readonly feed: string; readonly isWatched: boolean }
   | { readonly kind: 'stop'; readonly graceMs: number };
 
 /** A message of a worker to the primary process. */
@@ -40,7 +38,7 @@ export type FromWorker =
   /** The worker has reloaded, or refused to: with problems, it keeps the last good configuration. */
   | { readonly kind: 'reloaded'; readonly problems: readonly string[] }
   | { readonly kind: 'answer'; readonly number: number; readonly answer: unknown }
-  | { readonly kind: 'decisions'; readonly batch: Batch }
+  | { readonly kind: 'fed'; readonly feed: string; readonly piece: unknown }
   /** News of a capability, for the other workers, or for one that begins. */
   | { readonly kind: 'news'; readonly capability: string; readonly news: unknown; readonly newcomer?: number };
 

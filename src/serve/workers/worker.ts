@@ -10,8 +10,8 @@ interface Working extends Serving {
   /** The settings that need a restart. */
   readonly fixed: Fixed;
   readonly certificate: ReceivedCertificate | undefined;
-  /** Ends the sending of new decisions; undefined while no page watches. */
-  stopWatching?: (() => void) | undefined;
+  /** What ends the sending of each feed that is watched. */
+  readonly watched: Map<string, () => void>;
 }
 
 /** Runs one of several serving processes. It obeys the primary process, and ends with it. */
@@ -47,7 +47,7 @@ async function begin({
     const { metrics, kept } = serving;
     reportAsWorker([metrics.registry, ...(kept === undefined ? [] : [kept.metrics.registry])]);
     tellPrimary({ kind: 'listening', url: serving.service.url });
-    return { ...serving, fixed, certificate };
+    return { ...serving, fixed, certificate, watched: new Map() };
   } catch (error) {
     tellPrimary({ kind: 'failed', why: listenFault(error) });
     process.exit(1);
@@ -73,14 +73,11 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
       tellPrimary({
         kind: 'answer',
         number: message.number,
-        answer: await serving.console?.answer(message.question, message.argument),
+        answer: await serving.answers?.answer(message.question, message.argument),
       });
       break;
     case 'watch':
-      serving.stopWatching?.();
-      serving.stopWatching = message.isWatched
-        ? serving.console?.watch((batch) => tellPrimary({ kind: 'decisions', batch }))
-        : undefined;
+      watch(serving, message);
       break;
     case 'news':
       serving.service.capabilities.adopt(message.capability, message.news);
@@ -95,6 +92,13 @@ async function obey(serving: Working, message: Exclude<ToWorker, { kind: 'begin'
     default:
       throw new TypeError(`${String(message satisfies never)} is not a message`);
   }
+}
+
+function watch({ answers, watched }: Working, { feed, isWatched }: Extract<ToWorker, { kind: 'watch' }>): void {
+  watched.get(feed)?.();
+  watched.delete(feed);
+  const stop = isWatched ? answers?.watch(feed, (piece) => tellPrimary({ kind: 'fed', feed, piece })) : undefined;
+  if (stop !== undefined) watched.set(feed, stop);
 }
 
 /** Reloads; returns the problems if this worker refuses what the primary process accepted. */

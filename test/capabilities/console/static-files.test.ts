@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { readStaticFiles } from '../../../src/serve/admin/admin.ts';
+import { readStaticFiles } from '../../../src/capabilities/console/static-files.ts';
 import { startHttp } from '../../support/mcp-servers.ts';
 
 const built = new URL('../../../console/built/', import.meta.url);

@@ -2,6 +2,7 @@ import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import type { ServerState } from '../../../src/core/model/authorization-server.ts';
+import { processState } from '../../../src/serve/admin/answers.ts';
 import type { ToWorker } from '../../../src/serve/workers/worker-messages.ts';
 import { createWorkersSource } from '../../../src/serve/workers/primary.ts';
 
@@ -41,5 +42,5 @@ test.each<{ title: string; reported: readonly Omit<ServerState, 'name' | 'issuer
   };
   const source = createWorkersSource(() => workers, tell);
   for (const worker of workers) source.follow(worker);
-  expect((await source.ask('state', undefined)).servers).toEqual([states[shown]]);
+  expect((await source.ask(processState, undefined)).servers).toEqual([states[shown]]);
 });

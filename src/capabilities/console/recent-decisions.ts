@@ -1,7 +1,7 @@
-import type { CommonMembers, DecisionRecord } from '../model/decision.ts';
-import type { Outcome } from '../model/outcome.ts';
-import { commonPart, ownRows, type Row } from './decision-record.ts';
-import { ensure } from '../lib/remembered.ts';
+import type { CommonMembers, DecisionRecord } from '../../core/model/decision.ts';
+import type { Outcome } from '../../core/model/outcome.ts';
+import { commonPart, ownRows, type Row } from '../../core/telemetry/decision-record.ts';
+import { ensure } from '../../core/lib/remembered.ts';
 
 /** A kept decision, and how many decisions on the same call of its caller are like it. */
 export interface CountedDecision {

@@ -1,6 +1,6 @@
-import type { Clock } from '../lib/clock.ts';
-import { type OutcomeKind, outcomeKinds } from '../model/outcome.ts';
-import { ensure } from '../lib/remembered.ts';
+import type { Clock } from '../../core/lib/clock.ts';
+import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome.ts';
+import { ensure } from '../../core/lib/remembered.ts';
 
 /** A slot, in a form that is small as JSON. */
 export interface RateSlot {

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { mcpMethod, noMethod } from '../../../src/core/model/mcp.ts';
 import type { Outcome } from '../../../src/core/model/outcome.ts';
-import { ratePoints, Rates, SLOT_MS } from '../../../src/core/telemetry/rates.ts';
-import { RecentDecisions } from '../../../src/core/telemetry/recent-decisions.ts';
+import { ratePoints, Rates, SLOT_MS } from '../../../src/capabilities/console/rates.ts';
+import { RecentDecisions } from '../../../src/capabilities/console/recent-decisions.ts';
 
 function outcome(id: number, detail = ''): Outcome {
   const call = { decision: String(id), id: 'request', method: 'GET', startedAt: 0 };

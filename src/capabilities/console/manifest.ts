@@ -1,0 +1,21 @@
+/**
+ * The console of operators at the admin listener, `docs/console.md`.
+ *
+ * @module
+ */
+
+import { pageUrl } from '../../core/config/values.ts';
+import type { Capability } from '../capability.ts';
+import type { ObservedState } from './questions.ts';
+import { consoleSettings } from './settings.ts';
+
+export const operatorConsole: Capability = {
+  name: 'console',
+  readSection: (root) => consoleSettings.with({ grafana: root.get('console').get('grafana').read(pageUrl) }),
+  observe: async (clock) => (await import('./questions.ts')).observeProcess(clock),
+  joinStates: (states: readonly ObservedState[]) => ({
+    openStreams: states.reduce((sum, { openStreams }) => sum + openStreams, 0),
+    certificateExpires: states[0]?.certificateExpires,
+  }),
+  openAdmin: async (parts) => (await import('./pages.ts')).openConsole(parts),
+};

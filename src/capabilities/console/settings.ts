@@ -1,0 +1,9 @@
+import { Slot } from '../../core/model/gate.ts';
+
+interface ConsoleSettings {
+  /** The URL of the dashboard for history. */
+  readonly grafana: string | undefined;
+}
+
+/** `console`. */
+export const consoleSettings = new Slot<ConsoleSettings>();
