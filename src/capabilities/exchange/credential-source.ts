@@ -8,7 +8,7 @@ import type { Principal } from '../../core/model/principal.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
 import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
 import { GatewayTokens } from './gateway-token.ts';
-import type { ClientGrant, TokenExchange, UpstreamToken } from './settings.ts';
+import type { TokenExchange, UpstreamToken } from './settings.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
 import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
 import { reasons } from './reasons.ts';

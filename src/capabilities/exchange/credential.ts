@@ -3,7 +3,7 @@ import { lengthPrefixed } from '../../core/lib/digest.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { UpstreamCredential } from '../../core/model/grant.ts';
 import { reasons } from './reasons.ts';
-import type { ClientGrant, TokenExchange } from './settings.ts';
+import type { GatewayGrant, TokenExchange } from './settings.ts';
 
 /** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
 export function foreignCredential(
@@ -35,7 +35,7 @@ export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExch
 }
 
 /** {@link purposeOf} a token for the gateway itself. */
-export function purposeOfGrant({ server, endpoint, credentials, audience, resource, scope }: ClientGrant): string {
+export function purposeOfGrant({ server, endpoint, credentials, audience, resource, scope }: GatewayGrant): string {
   const asked = [...counted(audience), ...counted(resource), ...counted(scope)];
   return lengthPrefixed(['client_credentials', server.issuer, endpoint ?? '', credentials.clientId, ...asked]);
 }

@@ -10,7 +10,7 @@ import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { type Finding, type Findings, findingsOn, remedyForReason } from '../finding.ts';
 import { createOwnTokens } from './issued-token.ts';
 import { requestToken } from './gateway-token.ts';
-import { type ClientGrant, type TokenExchange, upstreamToken } from './settings.ts';
+import { type GatewayGrant, type TokenExchange, upstreamToken } from './settings.ts';
 import { createTokenExchange } from './token-exchange.ts';
 
 /** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */
@@ -24,7 +24,7 @@ export async function examineExchanges({ routes }: Pick<Config, 'routes'>): Prom
 }
 
 /** Gets a token of the gateway's own, as a call would. */
-async function examineGrant(route: string, grant: ClientGrant): Promise<Finding> {
+async function examineGrant(route: string, grant: GatewayGrant): Promise<Finding> {
   const on = findingsOn(`routes.${route}.upstream.client_credentials`);
   const client = createServerClient(grant.server, () => {}, Date.now);
   const refused: Refusal[] = [];

@@ -9,7 +9,7 @@ import type { SharedAnswers } from '../../core/model/shared.ts';
 import { errorCodeOf, keptUntil, readIssuedToken, tokenEndpoint } from './issued-token.ts';
 import { cacheKey, foreignCredential, purposeOfGrant } from './credential.ts';
 import { reasons } from './reasons.ts';
-import type { ClientGrant } from './settings.ts';
+import type { GatewayGrant } from './settings.ts';
 import { isCredential } from './token-exchange.ts';
 
 /** The credential of the gateway itself. Plain JSON, for the shared store. */
@@ -56,7 +56,7 @@ export class GatewayTokens {
   }
 
   /** The credential of a route. */
-  source(grant: ClientGrant, client: AuthorizationServerClient): CredentialSource {
+  source(grant: GatewayGrant, client: AuthorizationServerClient): CredentialSource {
     const key = cacheKey(purposeOfGrant(grant), '', grant.server.issuer);
     const ask = (): Promise<Kept> => requestToken(grant, client, this.#clock);
     const sent = new WeakMap<CallerGrant, string>();
@@ -138,7 +138,11 @@ export class GatewayTokens {
  *
  * @throws {Denial} `exchange.*`, `authorization_server.unavailable`.
  */
-export async function requestToken(grant: ClientGrant, client: AuthorizationServerClient, clock: Clock): Promise<Kept> {
+export async function requestToken(
+  grant: GatewayGrant,
+  client: AuthorizationServerClient,
+  clock: Clock,
+): Promise<Kept> {
   const endpoint = await tokenEndpoint(grant, client);
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   for (const audience of grant.audience) form.append('audience', audience);

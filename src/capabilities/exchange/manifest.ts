@@ -1,6 +1,5 @@
 /**
- * Tokens that the gateway gets for upstreams: token exchange, RFC 8693, phantom tokens, and tokens for the gateway itself,
- * RFC 6749 §4.4.
+ * Tokens that the gateway gets for upstreams: token exchange, RFC 8693, phantom tokens, and its own, RFC 6749 §4.4.
  *
  * @module
  */

@@ -34,15 +34,15 @@ export interface TokenExchange {
 }
 
 /** A token for the gateway itself, RFC 6749 §4.4, at most one at a time. */
-export type ClientGrant = Pick<
+export type GatewayGrant = Pick<
   TokenExchange,
   'server' | 'credentials' | 'endpoint' | 'audience' | 'resource' | 'scope'
 >;
 
-/** A token that the gateway gets for the upstream: for itself, by an exchange, or with the introspection of the caller's. */
+/** A token that the gateway gets for the upstream: its own, by an exchange, or with introspection of the caller's. */
 export type UpstreamToken =
   | { readonly kind: 'phantom' }
-  | { readonly kind: 'client_credentials'; readonly grant: ClientGrant }
+  | { readonly kind: 'client_credentials'; readonly grant: GatewayGrant }
   | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
 
 /** What the upstream of a route gets in place of the caller's token; undefined: nothing, or that token itself. */
@@ -102,7 +102,7 @@ type Servers = ReadonlyMap<string, AuthorizationServer>;
 type ExchangeField = Field<UpstreamKeys['exchange']>;
 type ClientField = Field<UpstreamKeys['client_credentials'] | UpstreamKeys['exchange']>;
 
-function readGrant(field: Field<UpstreamKeys['client_credentials']>, servers: Servers): ClientGrant | undefined {
+function readGrant(field: Field<UpstreamKeys['client_credentials']>, servers: Servers): GatewayGrant | undefined {
   const server = exchangeServer(field, servers);
   const grant = {
     credentials: readClient(field, server),

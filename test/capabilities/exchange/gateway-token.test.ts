@@ -135,7 +135,7 @@ test.each([
   world.answer = answer;
   for (let calls = 0; calls < 3; calls += 1) expect((await world.send('/open')).status).toBe(status);
   expect(await world.gateway.decision()).toMatchObject({ reason, route: 'open' });
-  if (status === 502) expect(world.asked()).toBe(1);
+  expect(world.asked() === 1 || status === 503).toBe(true);
   expect(world.upstream.seen).toEqual([]);
 });
 
