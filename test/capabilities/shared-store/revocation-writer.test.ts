@@ -29,6 +29,7 @@ describe.runIf(hasRedis)('a writer of the store', () => {
       keepMs: () => 600_000,
       onNews() {},
       onComplete() {},
+      isLifted: () => false,
       known: () => [],
       onCorrupt: (place) => void corrupt.push(place),
     });
