@@ -170,7 +170,8 @@ function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Rou
   if (!isPublic) return;
   if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
   const token = upstream.get('token');
-  if (token.present && token.choice() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
+  if (token.present && !['none', 'client_credentials'].includes(token.choice()))
+    token.addProblem(`${token.quoted()} ${message}`);
 }
 
 function trustedServers(
