@@ -10,7 +10,7 @@ import { markdownTable } from './table.ts';
 import { mcpMethod, type TargetKind } from '../src/core/model/mcp.ts';
 import type { Attempt, Policy } from '../src/core/model/policy.ts';
 import type { Principal } from '../src/core/model/principal.ts';
-import { compilePolicy } from '../src/core/policy/compile.ts';
+import { compilePolicy } from '../src/policy-parts/compile.ts';
 import type { ConditionDocument } from '../src/core/policy/document.ts';
 
 /** A scenario: the entry of each index, and a caller whom it allows, or does not. */
@@ -69,6 +69,16 @@ const applications: readonly Application[] = [
     ],
     claims: (index, isAllowed) => ({ owns: 'another', edits: ['another', isAllowed ? `list${index}` : ''] }),
   },
+  // The same condition with a constant, and with another claim of the caller.
+  ...(['constant', 'compared'] as const).map((name): Application => ({
+    name,
+    target: 'tool',
+    entry: (index) => [
+      `records${index}/read`,
+      { claims: { organization: name === 'constant' ? 'acme' : { claim: 'tenant' } } },
+    ],
+    claims: (_index, isAllowed) => ({ tenant: 'acme', organization: isAllowed ? 'acme' : 'globex' }),
+  })),
 ];
 
 function caller(claims: Readonly<Record<string, unknown>>): Principal {

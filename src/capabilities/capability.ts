@@ -23,7 +23,7 @@ import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Denial } from '../core/model/denial.ts';
-import type { OperatorRevocations, RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations, OperatorRevocations } from '../core/model/revocation.ts';
 import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
 import type { Log } from '../core/telemetry/log.ts';
 import type { Metrics } from '../core/telemetry/metrics.ts';
@@ -291,7 +291,7 @@ export interface OwnEndpoints {
 
 /** Whose rights ended, as a process keeps it. */
 export interface KeptRevocations extends OperatorRevocations {
-  readonly check: RevocationCheck;
+  readonly check: FrontDoorRevocations;
   readonly metrics: Pick<Metrics, 'registry' | 'page'>;
   /** Serves by another configuration. */
   use(config: Config): void;
@@ -313,7 +313,7 @@ export interface FollowParts {
 
 /** Whose rights ended, as a front door knows it. */
 export interface ToldRevocations {
-  readonly check: RevocationCheck;
+  readonly check: FrontDoorRevocations;
   /** Takes a message of {@link KeptRevocations}. */
   take(message: unknown): void;
   /** Serves by another configuration. */

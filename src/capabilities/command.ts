@@ -117,6 +117,8 @@ export interface OperatorAccess {
   answer(path: string, body?: object): Promise<Response>;
   /** {@link answer}. @throws {Failure} for another status than a successful one. */
   ask(path: string, body?: object): Promise<Response>;
+  /** DELETE. @throws {Failure} for another status than a successful one. */
+  delete(path: string): Promise<Response>;
   /** The response if it is successful. @throws {Failure} */
   success(response: Response): Promise<Response>;
 }

@@ -121,13 +121,14 @@ kind of difference, a caller and a call on which they differ. It exits with 1 if
     run: async (_, values) => (await import('./compare.ts')).compare(values),
   }),
   revoke: command({
-    does: 'end the rights of a person at a running gateway',
-    about: `Refuses all tokens of a person that were issued until now, and ends their streams. It asks the running
-gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN, on loopback too.`,
+    does: 'end the rights of a person or an agent at a running gateway',
+    about: `Refuses all tokens of a person, a client or an agent that were issued until now, and ends their
+streams. It asks the running gateway, at its admin listener, with admin.token or SALLYPORT_ADMIN_TOKEN.`,
     options: options.revoke,
     examples: [
       'revoke --subject 00u1a --issuer https://acme.okta.com',
       'revoke --email alice@example.com --yes',
+      'revoke --client agent-7 --issuer https://acme.okta.com',
       'revoke --list',
     ],
     run: async (_, values) => (await import('./revoke.ts')).revoke(values),

@@ -26,8 +26,9 @@ export async function operatorAccess(
   const listener = await listenerOf(command, options);
   return {
     program: listener.program,
-    answer: (path, body) => gatewayAnswer(listener, path, body),
-    ask: async (path, body) => successOf(await gatewayAnswer(listener, path, body), listener),
+    answer: (path, body) => gatewayAnswer(listener, path, { body }),
+    ask: async (path, body) => successOf(await gatewayAnswer(listener, path, { body }), listener),
+    delete: async (path) => successOf(await gatewayAnswer(listener, path, { method: 'DELETE' }), listener),
     success: (response) => successOf(response, listener),
   };
 }
@@ -49,11 +50,21 @@ async function listenerOf(
   return { program, url, token };
 }
 
-async function gatewayAnswer({ program, url, token }: Listener, path: string, body?: object): Promise<Response> {
+interface Question {
+  readonly body?: object | undefined;
+  /** Default: GET, or POST with a body. */
+  readonly method?: 'DELETE';
+}
+
+async function gatewayAnswer(
+  { program, url, token }: Listener,
+  path: string,
+  { body, method }: Question,
+): Promise<Response> {
   const address = url + path;
   try {
     return await fetch(address, {
-      method: body === undefined ? 'GET' : 'POST',
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),

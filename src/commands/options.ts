@@ -109,9 +109,12 @@ export const options = {
   },
   revoke: {
     subject: { value: 'SUB', does: 'the person: `sub` at the issuer' },
+    client: { value: 'ID', does: 'or the client at the issuer; with --subject, for that person alone' },
+    actor: { value: 'SUB', does: 'or the agent that acts for people: `sub` in a chain of `act`' },
     issuer: { value: 'URL', does: 'the issuer: of an authorization server or of an identity provider' },
     email: { value: 'ADDRESS', does: 'or the person whose tokens have this address, at every issuer' },
-    list: { does: 'prints what is kept instead, JSON lines' },
+    list: { does: 'prints what is kept instead, JSON lines with ids' },
+    lift: { value: 'ID', does: 'withdraws a revocation instead' },
     yes: { does: 'does not ask; needed without a terminal' },
     admin: { value: 'URL', does: 'the admin listener; default: `admin` of the configuration' },
     config,

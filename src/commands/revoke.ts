@@ -1,42 +1,109 @@
 import { createInterface } from 'node:readline/promises';
+import { isObject } from '../core/lib/json/own-member.ts';
 import { printable } from '../core/lib/wording.ts';
 import { harmlessJson } from '../core/telemetry/json-lines.ts';
 import { type ExitCode, Failure, membersOf, print, UsageError, word } from '../capabilities/terminal.ts';
+import type { OperatorAccess } from '../capabilities/command.ts';
 import { operatorAccess } from './operator.ts';
 import type { OptionsOf } from './options.ts';
 
+type Options = OptionsOf<'revoke'>;
+
 /**
- * `sallyport revoke`: ends the rights of a person at a running gateway, or lists what it keeps.
+ * `sallyport revoke`: ends the rights of a person, a client or an agent at a running gateway, withdraws such an end, or
+ * lists what is kept.
  *
  * @throws {UsageError} {@link Failure} if it is not confirmed, or the gateway refuses.
  */
-export async function revoke(options: OptionsOf<'revoke'>): Promise<ExitCode> {
-  const { subject, issuer, email, list, yes } = options;
-  const isPerson = subject !== undefined && issuer !== undefined;
-  if (
-    [isPerson, email !== undefined, list].filter(Boolean).length !== 1 ||
-    (!isPerson && (subject ?? issuer) !== undefined)
-  )
-    throw new UsageError('pass --subject SUB with --issuer URL, or --email ADDRESS, or --list');
+export async function revoke(options: Options): Promise<ExitCode> {
+  const { list, lift, yes } = options;
+  const party = list || lift !== undefined ? undefined : partyIn(options);
+  if (party === undefined && ((list && lift !== undefined) || namedIn(options).length > 0))
+    throw new UsageError('--list and --lift stand alone');
   const access = await operatorAccess('revoke', options);
-  const who =
-    email === undefined ? `the subject ${printable(subject ?? '')} of ${printable(issuer ?? '')}` : printable(email);
-  if (!list && !yes && !(await isConfirmed(`End all rights of ${who} now?`)))
-    throw new Failure('not revoked: answer y, or write --yes', access.program);
-  const response = await access.ask('/revocations', list ? undefined : { subject, issuer, email });
-  if (!list) return print(keptText(email !== undefined, await response.json()));
+  if (list) return printed(await access.ask('/revocations'));
+  const question = party === undefined ? `Lift the revocation ${printable(lift ?? '')}?` : endQuestion(party);
+  if (!yes && !(await isConfirmed(question)))
+    throw new Failure(`not ${party === undefined ? 'lifted' : 'revoked'}: answer y, or write --yes`, access.program);
+  if (party === undefined) {
+    await access.delete(`/revocations/${encodeURIComponent(lift ?? '')}`);
+    return print('lifted: tokens that it refused are accepted again; what ended at the front door stays ended\n');
+  }
+  return revokeParty(party, access);
+}
+
+/** What a revocation names, besides the issuer. */
+interface Party {
+  readonly kind: 'subject' | 'client' | 'actor' | 'email';
+  /** In words. */
+  readonly words: string;
+  readonly issuer: string | undefined;
+  readonly command: object;
+}
+
+function namedIn({ subject, client, actor, email, issuer }: Options): readonly string[] {
+  const named = Object.entries({ subject, client, actor, email, issuer });
+  return named.filter(([, text]) => text !== undefined).map(([name]) => name);
+}
+
+const kinds: Readonly<Record<string, Party['kind']>> = {
+  'subject issuer': 'subject',
+  'client issuer': 'client',
+  'subject client issuer': 'client',
+  'actor issuer': 'actor',
+  email: 'email',
+};
+
+function partyIn(options: Options): Party {
+  const { subject, client, actor, email, issuer } = options;
+  const kind = kinds[namedIn(options).join(' ')];
+  if (kind === undefined) {
+    const accepted = '--subject SUB, --client ID (with --subject or not) or --actor SUB with --issuer URL';
+    throw new UsageError(`pass ${accepted}, or --email ADDRESS, or --list, or --lift ID`);
+  }
+  const person = subject === undefined ? '' : ` for the subject ${printable(subject)}`;
+  const words = {
+    subject: `the subject ${printable(subject ?? '')}`,
+    client: `the client ${printable(client ?? '')}${person}`,
+    actor: `the actor ${printable(actor ?? '')}`,
+    email: printable(email ?? ''),
+  };
+  return { kind, words: words[kind], issuer, command: { subject, client, actor, email, issuer } };
+}
+
+function endQuestion({ words, issuer }: Party): string {
+  return `End all rights of ${words}${issuer === undefined ? '' : ` of ${printable(issuer)}`} now?`;
+}
+
+async function revokeParty(party: Party, access: OperatorAccess): Promise<ExitCode> {
+  const { until, revocations } = membersOf(await (await access.ask('/revocations', party.command)).json());
+  const kept = (Array.isArray(revocations) ? revocations : []).filter(isObject);
+  const lines = [
+    `kept: tokens ${whose[party.kind]} that were issued until ${word(until)} are refused, and their streams end`,
+    ...kept.map(({ id }) => `to withdraw it: sallyport revoke --lift ${word(id)}`),
+  ];
+  if (party.kind === 'email')
+    lines.push('tokens without a verified claim email are not found by it: end those with --subject and --issuer');
+  if (kept.some(({ blocks }) => blocks === true))
+    lines.push('at the front door its grants and its registration ended; it gets no token there until it is lifted');
+  else if (party.kind === 'client' || party.kind === 'actor')
+    lines.push('tokens that are issued later are good: end the agent at its authorization server too');
+  if (kept.some(({ isKnownIssuer }) => isKnownIssuer === false))
+    lines.push(`no authorization server here is ${printable(party.issuer ?? '')}: only act.iss of a token can name it`);
+  return print(`${lines.join('\n')}\n`);
+}
+
+const whose: Readonly<Record<Party['kind'], string>> = {
+  subject: 'of that subject',
+  client: 'of that client',
+  actor: 'with that actor',
+  email: 'with that address',
+};
+
+async function printed(response: Response): Promise<ExitCode> {
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) print(harmlessJson(decoder.decode(chunk, { stream: true })));
   return 0;
-}
-
-/** Says what the revocation does, and whom it cannot know. */
-function keptText(isAddress: boolean, answer: unknown): string {
-  const { until } = membersOf(answer);
-  const whose = isAddress ? 'with that address' : 'of that subject';
-  const kept = `kept: tokens ${whose} that were issued until ${word(until)} are refused, and their streams end\n`;
-  if (!isAddress) return kept;
-  return `${kept}tokens without a verified claim email are not found by it: end those with --subject and --issuer\n`;
 }
 
 /** Asks on the terminal; without one, nothing is confirmed. */

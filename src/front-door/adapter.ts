@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { digestOf } from '../core/lib/digest.ts';
@@ -25,7 +25,7 @@ export interface AdapterParts extends DeviceParts {
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   /** Whose rights ended; undefined without `revocation`. */
-  readonly revocations?: { readonly check: RevocationCheck; readonly issuer: string } | undefined;
+  readonly revocations?: { readonly check: FrontDoorRevocations; readonly issuer: string } | undefined;
   /**
    * Whether a code or a refresh token is presented to get tokens. To introspect or to revoke one proves no theft, and
    * must not end a grant. Default: yes.
@@ -99,8 +99,9 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
 
   /** Whether no revocation ends the record. The consent of a person is no right: it stays. */
   function isGood(kind: RecordKind, payload: AdapterPayload): boolean {
-    if (revocations === undefined || kind === 'Grant' || kind === 'Client' || kind === 'Interaction') return true;
+    if (revocations === undefined || kind === 'Grant' || kind === 'Interaction') return true;
     if (!revocations.check.isReady()) throw new Unavailable('the front door does not know the kept revocations yet');
+    if (kind === 'Client') return !hasRegistrationEnded(payload, revocations);
     return !isRevoked(revocations.check, revocations.issuer, payload);
   }
 
@@ -179,6 +180,14 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       await endTokens(model, digestOf(grantId), parts);
     },
   };
+}
+
+/** A registration does not come back with the lift of what ended it: the client registers anew. */
+function hasRegistrationEnded(
+  { client_id: client, client_id_issued_at: registeredAt }: AdapterPayload,
+  { check, issuer }: NonNullable<AdapterParts['revocations']>,
+): boolean {
+  return typeof client === 'string' && typeof registeredAt === 'number' && check.hasEnded(issuer, client, registeredAt);
 }
 
 /** The subject of a token without a person, which it has among its claims. */

@@ -23,7 +23,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/lib/clock.ts';
 import { createTokenBuckets } from '../core/lib/token-buckets.ts';
 import type { Config } from '../core/model/config.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore } from '../core/model/store.ts';
 import { RevokedTokenAnnouncements } from './announcements.ts';
 import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
@@ -54,7 +54,7 @@ export interface FrontDoorParts {
   /** Certificate authorities, besides Node's own, for metadata documents. */
   readonly ca?: string;
   /** Whose rights ended; undefined without `revocation`. */
-  readonly revocations?: RevocationCheck | undefined;
+  readonly revocations?: FrontDoorRevocations | undefined;
 }
 
 /** A running front door. */

@@ -7,7 +7,7 @@ import {
   type ResourceServer,
 } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
 import { createAdapter, nameGrants } from './adapter.ts';
 import type { Admission } from './admission.ts';
@@ -33,7 +33,7 @@ import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
 import { cutScopes, type ScopeRules } from './scope-rules.ts';
 import { factsOf } from './sign-ins.ts';
-import type { Store } from './store.ts';
+import { type Store, Unavailable } from './store.ts';
 import { texts } from './texts.ts';
 import { anyPattern } from './url-pattern.ts';
 import { Workloads } from './workloads.ts';
@@ -48,7 +48,7 @@ export interface ProviderSurroundings {
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
   readonly observer: Pick<FrontDoorObserver, 'grantEnded' | 'consent'>;
   /** Whose rights ended; undefined without `revocation`. */
-  readonly revocations?: RevocationCheck | undefined;
+  readonly revocations?: FrontDoorRevocations | undefined;
 }
 
 /** The parts of the configuration of oidc-provider. */
@@ -218,6 +218,7 @@ export function createProvider(parts: ProviderParts): Provider {
     showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
   });
   nameGrants(provider, clock, keys.cookie);
+  findNoBlocked(provider, parts.revocations);
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
   // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,
   // with whole seconds.
@@ -303,6 +304,21 @@ export function createProvider(parts: ProviderParts): Provider {
       ...(tokens.format === 'jwt' && { jwt: { sign: { alg: 'ES256', kid: String(keys.signing()[0]?.kid) } } }),
     };
   }
+}
+
+/**
+ * Lets no client be found that an operator has ended: not for a code, nor for a token, an introspection or a device.
+ * The gateway and the page of approvals are no clients of others, and stay.
+ */
+function findNoBlocked({ Client, issuer }: Provider, check: FrontDoorRevocations | undefined): void {
+  if (check === undefined) return;
+  const find = Client.find.bind(Client);
+  Client.find = async (id) => {
+    const client = await find(id);
+    if (client === undefined || id === GATEWAY_CLIENT || id === APPROVAL_CLIENT) return client;
+    if (!check.isReady()) throw new Unavailable('the front door does not know the kept revocations yet');
+    return check.blocks(issuer, id) ? undefined : client;
+  };
 }
 
 /** The longest life of an assertion by which a client authenticates: the front door remembers it that long. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { emailDigest, providerSession } from '../core/model/front-door.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { lowerCase } from '../core/lib/ascii.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';
@@ -109,17 +109,27 @@ export function factsOf(amr: unknown): SignInFacts | undefined {
   return { at, claims: Object.fromEntries(named) };
 }
 
-/** Whether a record of the front door, a session or what came of it, is of a person whose rights ended. */
-export function isRevoked(check: RevocationCheck, issuer: string, record: unknown): boolean {
+/** Stands for the client of what no client has, and is the id of none. */
+const noClient = ' ';
+
+/** Whether a record of the front door, a session or what came of it, is of a party whose rights ended. */
+export function isRevoked(check: FrontDoorRevocations, issuer: string, record: unknown): boolean {
   const extra = ownMember(record, 'extra');
   // A token without a person names its subject among its claims.
   const subject = ownMember(record, 'accountId') ?? ownMember(extra, 'sub');
+  const client = ownMember(record, 'clientId');
+  const clientId = typeof client === 'string' ? client : undefined;
+  const issued = ownMember(record, 'iat');
+  if (clientId !== undefined) {
+    const at = typeof issued === 'number' ? issued : undefined;
+    if (check.blocks(issuer, clientId) || check.hasEnded(issuer, clientId, at)) return true;
+  }
   if (typeof subject !== 'string') return false;
   const facts = factsOf(ownMember(record, 'amr'));
-  const iat = ownMember(record, 'iat');
   const jti = ownMember(record, 'jti');
   // A refreshed token is newer than the sign-in that it rests on.
-  const issuedAt = facts?.at ?? (typeof iat === 'number' ? iat : undefined);
+  const issuedAt = facts?.at ?? (typeof issued === 'number' ? issued : undefined);
   const claims = { ...(extra as object | undefined), ...facts?.claims, jti };
-  return check.revokes({ issuer, subject, issuedAt, claims });
+  // A session is of no client.
+  return check.revokes({ issuer, subject, clientId: clientId ?? noClient, issuedAt, claims });
 }

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { actorFlaw } from '../core/model/actors.ts';
-import type { EarlierCall } from '../core/model/history.ts';
+import type { EarlierCall } from '../policy-parts/history/call-history.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../core/policy/approval.ts';
+import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
 import { requestFlaw } from '../core/policy/requests.ts';
 import { compileProperty, type Property, type PropertyDocument } from './property.ts';
 import { disk, type Files } from '../core/config/files.ts';
@@ -131,6 +132,7 @@ function contradictions(tests: readonly Item[], policy: Tested | undefined): Vio
     ...('given' in item ? impossibleHistory(item.given.history, [index, 'given', 'history']) : []),
     ...(item.when === 'any' ? [] : contradiction(item.when, [index, 'when'], 'for_all' in item ? 'any' : undefined)),
     ...(item.when === 'any' ? [] : otherProtocol(item.when, policy, [index, 'when'])),
+    ...(item.when === 'any' ? [] : otherKey(item.when, policy, [index, 'when'])),
   ]);
 }
 
@@ -144,6 +146,18 @@ function otherProtocol(when: Described, policy: Tested | undefined, path: Path):
   const remedy = 'name a tool, resource, prompt or method instead';
   const message = `the policy has ${other.key}, which is for MCP routes; ${remedy}`;
   return [{ path: [...path, 'request'], part: 'key', message }];
+}
+
+/** Variables are those of a key as the policy writes it. */
+function otherKey(when: Described, policy: Tested | undefined, path: Path): Violation[] {
+  const kind = when.request === undefined ? 'resource' : 'request';
+  const entry = when[kind];
+  if (when.variables === undefined || typeof entry !== 'string' || policy === undefined) return [];
+  const keys = policy.listed.filter(({ key }) => key === listedKinds[kind].key).map(({ name }) => name);
+  if (keys.includes(entry)) return [];
+  const known = keys.length === 0 ? 'it has none' : `it has ${keys.map((key) => describeValue(key)).join(', ')}`;
+  const message = `is no key of ${listedKinds[kind].key} in the policy; ${known}`;
+  return [{ path: [...path, kind], part: 'value', message }];
 }
 
 function misspelledScope(scope: string | readonly string[], path: Path): Violation[] {
@@ -167,7 +181,7 @@ function impossibleHistory(history: readonly EarlierCall[] = [], path: Path): Vi
 }
 
 /** The members that name a target, of a call or of the calls of a property. */
-type Described = { readonly [Key in NamedKind | 'arguments' | 'method']?: unknown };
+type Described = { readonly [Key in NamedKind | 'arguments' | 'variables' | 'method']?: unknown };
 
 /** @param every The text that stands for every request, of a property. */
 function contradiction(when: Described, path: Path, every?: 'any'): Violation[] {
@@ -178,7 +192,7 @@ function contradiction(when: Described, path: Path, every?: 'any'): Violation[] 
   if (first === 'request' && when.method !== undefined) {
     return [{ path: [...path, 'method'], part: 'key', message: 'a request has its method in its text: GET /orders' }];
   }
-  if (typeof when.request === 'string' && when.request !== every) {
+  if (typeof when.request === 'string' && when.request !== every && when.variables === undefined) {
     const flaw = requestFlaw(when.request, 'requests');
     if (flaw !== undefined) return [{ path: [...path, 'request'], part: 'value', message: flaw }];
   }

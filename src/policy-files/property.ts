@@ -1,13 +1,17 @@
 import { type ListedKind, type TargetKind, targetKinds } from '../core/model/mcp.ts';
 import { type Decision, denialIn } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../core/policy/approval.ts';
+import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { AllCondition } from '../core/policy/conditions/groups.ts';
 import { compileCondition } from '../core/policy/conditions/compile-condition.ts';
 import { leavesOf } from '../core/policy/conditions/condition.ts';
 import type { ConditionDocument, DocumentPath, PolicyFault, ValueDocument } from '../core/policy/document.ts';
 import { type ArgumentCondition, compileArguments } from '../core/policy/argument.ts';
 import { type Predicate, compilePredicates, operandsIn } from '../core/policy/predicate.ts';
+import { uriPattern } from '../core/policy/pattern.ts';
+import { writtenRequest } from '../core/policy/requests.ts';
+import { compileVariables, type VariableCondition } from '../core/policy/variable.ts';
+import { requestSource, uriSource } from './key-sources.ts';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
 type CallDocument = {
@@ -15,6 +19,8 @@ type CallDocument = {
 } & {
   /** By JSON Pointer into `params.arguments`. */
   readonly arguments?: Readonly<Record<string, ValueDocument>>;
+  /** On the variables of a key of `requests` or `resources`. */
+  readonly variables?: Readonly<Record<string, ValueDocument>>;
 };
 
 /** A property of a policy, as `schema/policy-test.schema.json` accepts it. */
@@ -51,6 +57,7 @@ export interface HttpPattern {
   readonly kind: 'http';
   /** Undefined: those whose policy lists no requests. */
   readonly request: readonly Predicate[] | undefined;
+  readonly variables: readonly VariableCondition[];
 }
 
 /** MCP messages that a property speaks of. */
@@ -60,6 +67,7 @@ export interface McpPattern {
   /** Undefined: the method that a client calls such a target with. */
   readonly method: readonly Predicate[] | undefined;
   readonly arguments: readonly ArgumentCondition[];
+  readonly variables: readonly VariableCondition[];
 }
 
 /**
@@ -93,7 +101,9 @@ function requireConstants(predicates: readonly Predicate[], path: DocumentPath, 
 
 function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults: PolicyFault[]): CallPattern {
   if (when === 'any') return { kind: 'any' };
+  const variables = compiledVariables(when, path, faults);
   const names = (key: ListedKind, wanted: ValueDocument): readonly Predicate[] => {
+    if (when.variables !== undefined && typeof wanted === 'string') return [coveredBy(key, wanted)];
     const predicates = wanted === 'any' ? [] : compilePredicates(wanted, [...path, key], faults, 'literal');
     requireConstants(predicates, [...path, key], faults);
     return predicates;
@@ -102,10 +112,38 @@ function compileCalls(when: PropertyDocument['when'], path: DocumentPath, faults
     const wanted = when[kind];
     return wanted === undefined ? [] : [{ kind, name: names(kind, wanted) }];
   });
-  if (when.request !== undefined) return { kind: 'http', request: names('request', when.request) };
+  if (when.request !== undefined) return { kind: 'http', request: names('request', when.request), variables };
   const method = when.method === undefined ? undefined : names('method', when.method);
-  if (target === undefined && method === undefined) return { kind: 'http', request: undefined };
-  return { kind: 'mcp', target, method, arguments: compileArguments(when.arguments ?? {}, path, faults, 'literal') };
+  if (target === undefined && method === undefined) return { kind: 'http', request: undefined, variables };
+  const inArguments = compileArguments(when.arguments ?? {}, path, faults, 'literal');
+  return { kind: 'mcp', target, method, arguments: inArguments, variables };
+}
+
+/** Conditions on the variables of the one key that the calls are described by. */
+function compiledVariables(
+  { variables, request, resource }: CallDocument,
+  path: DocumentPath,
+  faults: PolicyFault[],
+): readonly VariableCondition[] {
+  if (variables === undefined) return [];
+  const entry = request ?? resource;
+  if (typeof entry !== 'string') {
+    const message = "needs one key of the policy beside it: { request: 'GET /users/{id}' }, or resource";
+    faults.push({ path: [...path, 'variables'], message });
+    return [];
+  }
+  const key = request === undefined ? 'resources' : 'requests';
+  return compileVariables(variables, { key, entry, path, faults }, 'literal');
+}
+
+/** Holds for names that a key covers. */
+function coveredBy(kind: ListedKind, key: string): Predicate {
+  const covers = kind === 'request' ? writtenRequest([key]) : uriPattern(key).matches;
+  return {
+    wanted: '',
+    operand: { kind: 'pattern', source: kind === 'request' ? requestSource(key) : uriSource(key) },
+    test: (name) => typeof name === 'string' && Boolean(covers(name)),
+  };
 }
 
 /** Whether a decision is one that a property wants. In shadow mode the decision that would be enforced counts. */

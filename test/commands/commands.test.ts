@@ -21,7 +21,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   learn       write a policy from a log
   compare     show what an edit of policies means
   approvals   show and decide what waits for an approval at a running gateway
-  revoke      end the rights of a person at a running gateway
+  revoke      end the rights of a person or an agent at a running gateway
   token       get a token for a job, a workload or a terminal
   log         show the decisions of a log
   schema      print a JSON Schema, for editors

@@ -1,16 +1,18 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { revocationId } from '../../src/capabilities/revocation/revoked.ts';
 import type { Revocations } from '../../src/capabilities/revocation/revocations.ts';
+import type { RevokedByCommand } from '../../src/core/model/revocation.ts';
 import { createBrowser } from '../../demo/browser.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
-import { type OAuthClient, registerClient } from '../worlds/oauth-client.ts';
+import { type OAuthClient, oauthClient, registerClient } from '../worlds/oauth-client.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
+const secret = 'the-secret-of-the-desk';
 let client: OAuthClient;
 let people = 0;
 const world = startBeforeAll(() =>
   startFrontDoorWorld({
-    frontDoor:
-      'clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] } }\n  acr_values: [phr, mfa]',
+    frontDoor: `clients: { refresh: true, registration: { redirect_uris: ["http://127.0.0.1:*/**"] }, registered: { desk: { client_secret: ${secret}, grants: [authorization_code, refresh_token], redirect_uris: ["http://127.0.0.1:*/callback"] } } }\n  acr_values: [phr, mfa]`,
     top: 'revocation: {}',
     policy: '{}',
   }),
@@ -41,7 +43,7 @@ describe('R-324: a person of an identity provider loses', () => {
     const signIns = world.provider.authorizations.length;
     await client.token({ browser, parameters: { scope: 'read' } });
     expect(world.provider.authorizations.length).toBe(signIns);
-    expect(await revoke(command())).toBeUndefined();
+    expect(await revoke(command())).toContainEqual(expect.objectContaining({ blocks: false }));
     expect(await world.listTools(body['access_token'])).toBe(401);
     expect(await client.refresh(body['refresh_token'])).toMatchObject(refused);
     await nextSecond();
@@ -73,6 +75,67 @@ describe('R-324: a person of an identity provider loses', () => {
       { issuer: world.issuer, subject, at: before, arrivedAt: before },
     ]);
     expect((await client.refresh(refreshed.body['refresh_token'])).status).toBe(400);
+  });
+});
+
+describe('a client that an operator ends', () => {
+  const metadata = { grant_types: ['authorization_code', 'refresh_token'] };
+  const unknown = { status: 401, body: { error: 'invalid_client' } };
+
+  test('has neither tokens, grants nor registration, until it registers anew', async () => {
+    const ended = await registerClient(world.issuer, metadata);
+    const [{ body }, code] = [await ended.token(), await ended.code()];
+    const other = await client.token();
+    expect(await revoke({ client: ended.id, issuer: world.issuer })).toMatchObject([{ blocks: true }]);
+    expect(await world.listTools(body['access_token'])).toBe(401);
+    expect(await ended.refresh(body['refresh_token'])).toMatchObject(unknown);
+    expect(await ended.post(code)).toMatchObject(unknown);
+    expect(await world.listTools(other.body['access_token'])).toBe(200);
+    await nextSecond();
+    const anew = await registerClient(world.issuer, metadata);
+    expect(await world.listTools((await anew.token()).body['access_token'])).toBe(200);
+  });
+
+  test('gets no grant and no registration back with the lift', async () => {
+    const ended = await registerClient(world.issuer, metadata);
+    const { body } = await ended.token();
+    await revoke({ client: ended.id, issuer: world.issuer });
+    const kept = [...((world.gateway.kept as Revocations | undefined)?.check.all() ?? [])];
+    const [id] = kept.filter(({ client: each }) => each === ended.id).map(revocationId);
+    expect(await world.gateway.kept?.lift(id ?? '')).toBeUndefined();
+    expect(await ended.refresh(body['refresh_token'])).toMatchObject(unknown);
+  });
+
+  test('that the operator registered is blocked until the lift, and its refresh tokens stay ended', async () => {
+    const desk = oauthClient(world.issuer, 'desk', undefined, { client_secret: secret });
+    const { body } = await desk.token();
+    const [{ id } = { id: '' }] = (await revoke({
+      client: 'desk',
+      issuer: world.issuer,
+    })) as readonly RevokedByCommand[];
+    await nextSecond();
+    expect(await desk.refresh(body['refresh_token'])).toMatchObject(unknown);
+    expect(await world.gateway.kept?.lift(id)).toBeUndefined();
+    expect(await desk.refresh(body['refresh_token'])).toMatchObject(refused);
+    await nextSecond();
+    const later = await desk.token();
+    expect((await desk.refresh(later.body['refresh_token'])).status).toBe(200);
+  });
+
+  test('for one person keeps its grants of others', async () => {
+    const mine = await client.token();
+    const subject = String((await introspected(mine.body['access_token']))['sub']);
+    world.provider.person = { sub: 'another-person' };
+    const another = await client.token();
+    expect(await revoke({ client: client.id, subject, issuer: world.issuer })).toMatchObject([{ blocks: false }]);
+    expect(await client.refresh(mine.body['refresh_token'])).toMatchObject(refused);
+    expect((await client.refresh(another.body['refresh_token'])).status).toBe(200);
+  });
+
+  test('is never the gateway itself', async () => {
+    const { body } = await client.token();
+    await revoke({ client: 'gateway', issuer: world.issuer });
+    expect(await introspected(body['access_token'])).toMatchObject({ active: true });
   });
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../src/core/model/policy.ts';
 import type { PolicyDenial } from '../../src/core/model/denial.ts';
-import { compiledRules, compilePolicy } from '../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../src/policy-parts/compile.ts';
+import { compiledRules } from '../../src/core/policy/compile.ts';
 import type { PolicyFault } from '../../src/core/policy/document.ts';
 import {
   compileProperty,
@@ -56,7 +57,7 @@ describe('the calls of a property', () => {
   const mcp = (when: PropertyDocument['when']): McpPattern => calls(when) as McpPattern;
 
   test('are requests on an HTTP route, or all, or messages', () => {
-    expect([calls({}), calls('any')]).toEqual([{ kind: 'http' }, { kind: 'any' }]);
+    expect([calls({}), calls('any')]).toEqual([{ kind: 'http', variables: [] }, { kind: 'any' }]);
     expect(mcp({ method: 'ping' })).toMatchObject({ kind: 'mcp', target: undefined, arguments: [] });
   });
 

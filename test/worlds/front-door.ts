@@ -153,7 +153,12 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     onRevoked: (tokens) => gateway.endTokens(tokens),
     ...(revocationSettings.of(config) !== undefined && {
       // The gateway starts after it.
-      revocations: { isReady: () => true, revokes: (token) => gateway.kept?.check.revokes(token) === true },
+      revocations: {
+        isReady: () => true,
+        revokes: (token) => gateway.kept?.check.revokes(token) === true,
+        blocks: (issuer, client) => gateway.kept?.check.blocks(issuer, client) === true,
+        hasEnded: (issuer, client, at) => gateway.kept?.check.hasEnded(issuer, client, at) === true,
+      },
     }),
     log: (level, msg, fields = {}) => void observed.push(['log', level, msg, ...Object.values(fields)].join(' ')),
     onBug(error) {

@@ -1,14 +1,19 @@
+import { approvalsIn, requireKnownParts, rulesOverTime } from './parts.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
 import type { Rules } from '../../core/policy/decide.ts';
-import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
-import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
-import type { ExampleCall, PossibleCall } from './calls.ts';
+import { type ExampleCall, isOfKind, type PossibleCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
 import { decisionsOn, type PossibleDecision, verdictsOn } from './decisions.ts';
 import { and, type Budget, type Formula, holds, not, search, simplest } from './formula.ts';
-import { type Given, type Setting, Space } from './space.ts';
+import { type Given, type Setting, Space, type TargetCondition } from './space.ts';
+import { placeOf } from './targets.ts';
+import type { MemberPlace } from './json-object.ts';
+import type { VariableCondition } from '../../core/policy/variable.ts';
 import { Undecidable } from './text-automaton.ts';
 
 /** A call of a caller, as a test file writes it. */
@@ -33,6 +38,7 @@ type Answer =
 export interface Described {
   readonly callers?: AllCondition;
   readonly arguments?: readonly ArgumentCondition[];
+  readonly variables?: readonly VariableCondition[];
   /** Only calls with an approval, or without one; default: both. */
   readonly approval?: GivenApproval | undefined;
   /** Whether rules over time may refuse a call, as earlier calls make them; default: they are always met. */
@@ -56,16 +62,21 @@ export interface Examination {
  * @throws {Undecidable} for conditions that cannot be put into classes of values.
  */
 export function examine(
-  { when, kinds }: PossibleCall,
+  call: PossibleCall,
   policies: readonly Rules[],
   described: Described,
   setting: Setting,
   budget: Budget,
 ): Examination {
+  const { when, kinds } = call;
   const plans = policies.map((rules, index) => planFor(rules, kindAt(kinds, index)));
   const steps = plans.flatMap((plan) => plan.steps);
-  const countings = steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
-  const approvals = plans.flatMap((plan) => plan.approvals);
+  for (const plan of plans) requireKnownParts(plan);
+  const listed = plans.filter((plan) => !plan.steps.some(({ on }) => on === 'listing'));
+  const countings = listed
+    .map((plan) => historyKey.inPlan(plan))
+    .flatMap((history) => [...(history?.own ?? []), ...(history?.owners ?? [])].map(countingOf));
+  const approvals = plans.flatMap(approvalsIn);
   const conditions = [
     ...plans.flatMap((plan) => plan.conditions),
     ...(described.callers === undefined ? [] : [described.callers]),
@@ -80,9 +91,13 @@ export function examine(
     ...approvals.flatMap((approval) => approval.arguments),
   ];
   const asks = approvals.flatMap((approval) => approval.asks);
-  const space = new Space(conditions, inArguments, setting, asks);
+  const variables = [
+    ...steps.flatMap((step) => (step.on === 'variable' ? step.variable : [])),
+    ...(described.variables ?? []),
+  ];
+  const space = new Space(conditions, inArguments, setting, asks, targetsOf(variables, kinds));
   const histories = plans.map((plan) =>
-    described.isAfterCalls === true ? historiesOf(plan.rulesOverTime, space) : noHistories,
+    described.isAfterCalls === true ? historiesOf(rulesOverTime(plan), space) : noHistories,
   );
   const place = steps.find(({ entry }) => entry !== undefined)?.entry?.rule ?? 'policy';
   const within = and([
@@ -90,6 +105,7 @@ export function examine(
     ...histories.map(({ constraint }) => constraint),
     described.callers === undefined ? true : verdictsOn(described.callers, space).met,
     ...(described.arguments ?? []).map((each) => space.metBy(each)),
+    ...(described.variables ?? []).map((each) => space.metByVariable(each)),
     described.approval === undefined || approvalIs(described.approval, space),
   ]);
   return {
@@ -100,11 +116,15 @@ export function examine(
       let isKnown = true;
       try {
         for (let left = when === undefined ? -1 : MAX_COMPARED; left >= 0; left -= 1) {
-          const real = search(wanted, space.variables.real, budget);
+          const plain = space.hasTargets
+            ? search(and([wanted, space.isReadable]), space.variables.real, budget)
+            : undefined;
+          const real = plain ?? search(wanted, space.variables.real, budget);
           if (real === undefined) break;
-          const classes = minimized(wanted, simplest(real));
+          const classes = minimized(plain === undefined ? wanted : and([wanted, space.isReadable]), simplest(real));
           const values = space.comparedValues(classes);
-          if (values === undefined) {
+          const named = values && namedAs(call, policies, space, classes, values);
+          if (values === undefined || named === undefined) {
             isKnown = false;
             wanted = and([wanted, space.otherwiseCompared(classes)]);
             continue;
@@ -113,12 +133,12 @@ export function examine(
           const hasArguments = Object.keys(found.arguments).length > 0;
           return {
             outcome: 'found',
-            example: { given: found.given, when: { ...when, ...(hasArguments && { arguments: found.arguments }) } },
+            example: { given: found.given, when: { ...named, ...(hasArguments && { arguments: found.arguments }) } },
             refusing: histories.map(({ refusing }) => refusing(classes)),
           };
         }
         if (!isKnown)
-          return { outcome: 'undecided', why: [`${place}: no values are known that compare so with claims`] };
+          return { outcome: 'undecided', why: [`${place}: no values are known that compare so, or that it decides`] };
         const assumed = search(wanted, space.variables.all, budget);
         if (assumed === undefined) return { outcome: 'none' };
         const why = space.assumptions(simplest(assumed));
@@ -136,6 +156,32 @@ export function examine(
 
 /** The answers that are tried until values are known that are related so. */
 const MAX_COMPARED = 40;
+
+/** The conditions on variables, each with what the entries of a kind of calls say of its place. */
+function targetsOf(variables: readonly VariableCondition[], kinds: PossibleCall['kinds']): readonly TargetCondition[] {
+  const entries = kinds.flatMap((kind) => (kind.entries === undefined || 'reason' in kind.entries ? [] : kind.entries));
+  return variables.map((condition) => {
+    const place = placeOf(condition);
+    const own = entries.filter(({ key }) => key === condition.key).map(({ name }) => place.fixedBy(name));
+    return { condition, place, fixed: own.find((each) => each !== undefined) };
+  });
+}
+
+/** The target of an example, with the texts of its variables; undefined if other entries would decide it. */
+function namedAs(
+  call: PossibleCall,
+  policies: readonly Rules[],
+  space: Space,
+  classes: readonly number[],
+  values: ReadonlyMap<MemberPlace, unknown>,
+): PossibleCall['when'] {
+  const { when } = call;
+  if (!space.hasTargets || when === undefined) return when;
+  const key = when.request === undefined ? 'resource' : 'request';
+  const name = space.named(when[key] ?? '', classes, values);
+  const named = name === undefined ? undefined : { ...when, [key]: name };
+  return named !== undefined && isOfKind(named, call, policies) ? named : undefined;
+}
 
 function approvalIs(given: GivenApproval, { hasApproval }: Space): Formula {
   return given === 'approved' ? hasApproval : not(hasApproval);

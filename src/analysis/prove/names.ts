@@ -1,5 +1,7 @@
 import { plainName } from '../../core/lib/look-alike.ts';
 import { knownRequests, type ListedKind, mcpMethod, mistakenFor } from '../../core/model/mcp.ts';
+import { withoutVariables } from '../../core/policy/pattern.ts';
+import { anyMethod, nameSource, requestSource, uriSource } from '../../policy-files/key-sources.ts';
 import {
   distinguishedRequests,
   haveCommonRequest,
@@ -62,7 +64,7 @@ interface NameKind {
 /** The form of names of tools and prompts. */
 const plainNames: NameKind = {
   isPattern: (name) => name.includes('*'),
-  sourceOf: (pattern) => withStars(pattern, String.raw`[\s\S]*`),
+  sourceOf: (pattern) => nameSource(pattern, String.raw`[\s\S]*`),
   mayMeet,
   samplesOf: (pattern) => ['x', '', 'xx'].map((any) => pattern.replaceAll(/\*+/g, any)),
   fresh: ['x', 'xx', 'x_1'],
@@ -83,7 +85,9 @@ const canonicalUri = '^[a-z]+:/{0,3}[A-Za-z0-9]+(?:[/?#&=_.-][A-Za-z0-9]+)*$';
 
 const uris: NameKind = {
   ...plainNames,
-  sourceOf: (pattern) => withStars(pattern, '[^/?#]*'),
+  isPattern: (name) => withoutVariables(name).includes('*'),
+  mayMeet: (one, other) => mayMeet(withoutVariables(one), withoutVariables(other)),
+  sourceOf: uriSource,
   samplesOf: (pattern) =>
     (
       [
@@ -91,7 +95,7 @@ const uris: NameKind = {
         ['', 'x/x'],
         ['xx', 'x://x'],
       ] as const
-    ).map(([star, any]) => pattern.replaceAll(/\*+/g, (stars) => (stars.length > 1 ? any : star))),
+    ).map(([star, any]) => withoutVariables(pattern).replaceAll(/\*+/g, (stars) => (stars.length > 1 ? any : star))),
   fresh: ['x://x', 'y://y', 'x'],
   sources: [canonicalUri, '[?#]'],
   plain: plainUri,
@@ -116,7 +120,6 @@ function methodClass(name: string): string {
   return allowedBy === 'target' ? target.kind : allowedBy;
 }
 
-const anyMethod = '[A-Z]+(?:-[A-Z]+)*';
 const hex = '[0-9A-Fa-f]';
 const tail = `%[89ABab]${hex}`;
 /** A part of a segment besides dots: plain characters, encoded ones that are no delimiters, and UTF-8. */
@@ -134,12 +137,7 @@ const requests: NameKind = {
   ...plainNames,
   // `GET` covers HEAD.
   isPattern: () => true,
-  sourceOf(pattern) {
-    const { method, segments, hasRest } = requestPattern(pattern);
-    const named = method === 'GET' ? '(?:GET|HEAD)' : literal(method);
-    const path = segments.map((each) => (each === undefined ? '/[^/]+' : `/${literal(each)}`)).join('');
-    return `^${method === '*' ? anyMethod : named} ${path}${hasRest ? String.raw`(?:/[\s\S]*)?` : ''}$`;
-  },
+  sourceOf: requestSource,
   mayMeet: haveCommonRequest,
   samplesOf(pattern) {
     const { method, segments, hasRest } = requestPattern(pattern);
@@ -182,19 +180,6 @@ function mayMeet(one: string, other: string): boolean {
   const [ownEnd = '', otherEnd = ''] = [one, other].map((name) => name.slice(name.lastIndexOf('*') + 1));
   const starts = ownStart.startsWith(otherStart) || otherStart.startsWith(ownStart);
   return starts && (ownEnd.endsWith(otherEnd) || otherEnd.endsWith(ownEnd));
-}
-
-/** A pattern as a regular expression, where `*` stands for `star` and `**` for anything. */
-function withStars(pattern: string, star: string): string {
-  const parts = pattern.split(/(\*+)/).map((part, index) => {
-    if (index % 2 === 0) return literal(part);
-    return part.length > 1 ? String.raw`[\s\S]*` : star;
-  });
-  return `^${parts.join('')}$`;
-}
-
-function literal(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
 /** The names of one kind that a policy lists. */

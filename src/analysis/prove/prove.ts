@@ -4,14 +4,15 @@
  * or proves that there are none. `docs/internals/adr/` says why it is our own.
  */
 
+import { rulesOverTime } from './parts.ts';
 import { listedKinds } from '../../core/model/mcp.ts';
-import type { EarlierCall } from '../../core/model/history.ts';
+import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
 import { type Attempt, type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
 import { refusalOf } from '../../core/model/reasons.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { compiledRules } from '../../core/policy/compile.ts';
-import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
 import { type Property, expectedReasons, isExpected } from '../../policy-files/property.ts';
 import { callsIn, type ExampleCall } from './calls.ts';
@@ -20,6 +21,7 @@ import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
+import { isVariableMet } from '../../core/policy/variable.ts';
 import { Undecidable } from './text-automaton.ts';
 
 /** The result of proving a property. */
@@ -56,11 +58,12 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const why: string[] = [];
   const searches: (() => readonly Example[])[] = [];
   const { callers, approval } = property;
-  const speaksOf = { callers, approval, arguments: argumentsOf(property), isAfterCalls: true } as const;
+  const { arguments: inArguments, variables } = describedBy(property);
+  const speaksOf = { callers, approval, arguments: inArguments, variables, isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, [rules])) {
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
-      const overTime = call.kinds.flatMap((kind) => planFor(rules, kind).rulesOverTime);
+      const overTime = call.kinds.flatMap((kind) => rulesOverTime(planFor(rules, kind)));
       let goal = unexpected(property, decisions.flat());
       let answer = find(goal);
       for (; answer.outcome === 'found'; answer = find(goal)) {
@@ -91,8 +94,9 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   return { outcome: 'holds', examples: [...examples.values()] };
 }
 
-function argumentsOf({ calls }: Property): Described['arguments'] & object {
-  return calls.kind === 'mcp' ? calls.arguments : [];
+function describedBy({ calls }: Property): Required<Pick<Described, 'arguments' | 'variables'>> {
+  if (calls.kind === 'any') return { arguments: [], variables: [] };
+  return { arguments: calls.kind === 'mcp' ? calls.arguments : [], variables: calls.variables };
 }
 
 /** Holds where the decision is none that the property wants. */
@@ -154,7 +158,8 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   if (calls.kind === 'any') return true;
   if (calls.kind === 'http') {
     if (attempt.kind !== 'http' || (calls.request !== undefined && attempt.request === undefined)) return false;
-    return calls.request?.every(({ test }) => test(attempt.request)) !== false;
+    if (calls.request?.every(({ test }) => test(attempt.request)) === false) return false;
+    return calls.variables.every((each) => isVariableMet(each, principal, attempt.request));
   }
   if (attempt.kind !== 'mcp') return false;
   const { target, method } = calls;
@@ -163,6 +168,7 @@ export function isDescribed({ callers, calls }: Property, principal: Principal, 
   if (method?.every(({ test }) => test(attempt.method.name)) === false) return false;
   if (method === undefined && target !== undefined && attempt.method.name !== listedKinds[target.kind].namedBy)
     return false;
+  if (!calls.variables.every((each) => isVariableMet(each, principal, named?.name))) return false;
   return calls.arguments.every(({ read, predicates }) =>
     predicates.every(({ test }) => test(read(attempt.arguments), principal)),
   );

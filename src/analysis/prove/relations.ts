@@ -119,13 +119,17 @@ export class Relations {
     return choose(0) ? values : undefined;
   }
 
-  /** Excludes the relations and the compared values of one answer. */
-  blocking(classes: readonly number[]): Formula {
+  /** Excludes the relations, the compared values and the texts of one answer. */
+  blocking(classes: readonly number[], texts: readonly Variable[]): Formula {
     const relations = [...this.#relations.values()];
     const variables = relations.flatMap(({ variable, place, claims }) =>
       [variable, place.variable].concat(claims.map((each) => each.variable)),
     );
-    return or([...new Set(variables)].map((each) => atom(each, each.all & ~(1n << BigInt(classes[each.index] ?? 0)))));
+    return or(
+      [...new Set([...variables, ...texts])].map((each) =>
+        atom(each, each.all & ~(1n << BigInt(classes[each.index] ?? 0))),
+      ),
+    );
   }
 
   #relationOf(place: MemberPlace, claims: readonly MemberPlace[], operand: ClaimsOperand): Relation {

@@ -1,6 +1,6 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
 import { MAX_ACTORS } from '../../core/model/actors.ts';
-import type { EarlierCall } from '../../core/model/history.ts';
+import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { isName, type Principal } from '../../core/model/principal.ts';
 import {
@@ -9,13 +9,15 @@ import {
   type LeafCondition,
   leavesOf,
 } from '../../core/policy/conditions/condition.ts';
-import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import type { ClaimOperand } from '../../core/policy/claim.ts';
 import { type ClaimsOperand, operandsIn, type Predicate } from '../../core/policy/predicate.ts';
 import { Undecidable } from './text-automaton.ts';
 import { comparedBy, Relations } from './relations.ts';
+import { isExactly, isText, placeOf, type TargetPlace } from './targets.ts';
+import { type VariableCondition, variableValue } from '../../core/policy/variable.ts';
 import { isUnary, leavesOf as leavesIn } from './candidates.ts';
 import { and, atom, classSet, type Formula, implies, not, or, type Variable, Variables } from './formula.ts';
 import {
@@ -48,6 +50,17 @@ export interface Setting {
   readonly callerOf: (given: Given) => Principal;
 }
 
+/** A condition on a variable, in the names of one kind of calls. */
+export interface TargetCondition {
+  readonly condition: VariableCondition;
+  readonly place: TargetPlace;
+  /** What every such name has there; undefined: any text. */
+  readonly fixed: ReturnType<TargetPlace['fixedBy']>;
+}
+
+/** A text of a URI that is no UTF-8. */
+const BROKEN = '%FF';
+
 interface PlaceCheck {
   readonly rule: string;
   readonly place: MemberPlace;
@@ -67,6 +80,8 @@ export class Space {
   readonly #scopes: ReadonlyMap<string, Variable>;
   readonly #claims: JsonObject;
   readonly #arguments: JsonObject;
+  readonly #targets: JsonObject;
+  readonly #inTargets: readonly TargetCondition[];
   readonly #lifetimes: readonly (string | undefined)[];
   readonly #lifetime: Variable;
   /** Without an approval, and with one. */
@@ -79,6 +94,7 @@ export class Space {
     inArguments: readonly ArgumentCondition[],
     setting: Setting,
     asks: readonly ClaimOperand[] = [],
+    inTargets: readonly TargetCondition[] = [],
   ) {
     this.#setting = setting;
     const leaves = conditions.flatMap(leavesOf).flatMap(onClaims);
@@ -93,11 +109,16 @@ export class Space {
     const claims = leaves.flatMap(({ rule, reads }) => reads.claims.map((claim) => ({ rule, ...claim })));
     const statedClaims = claims.map((claim) => ({ path: claimPath(claim), predicates: claim.predicates }));
     const ofArguments = inArguments.map(({ pointer, predicates }) => ({ path: keysOf(pointer) ?? [], predicates }));
-    const operands = [...operandsIn([...statedClaims, ...ofArguments].flatMap((each) => each.predicates)), ...asks];
+    const ofTargets = inTargets.map(({ place, fixed, condition }) => ({
+      path: [place.id],
+      predicates: [...condition.predicates, isText, ...(fixed?.value === undefined ? [] : [isExactly(fixed.value)])],
+    }));
+    const inCall = [...ofArguments, ...ofTargets];
+    const operands = [...operandsIn([...statedClaims, ...inCall].flatMap((each) => each.predicates)), ...asks];
     const paths = [...statedClaims.map(({ path }) => path), ...operands.map(claimPath)];
     const ofActors = actorPlaces(paths);
     const ofClaims = [...statedClaims, ...ofActors];
-    const shared = sharedPredicates(ofClaims, ofArguments, operands);
+    const shared = sharedPredicates(ofClaims, inCall, operands);
     const isCompared = ({ predicates }: PlaceCondition): boolean => operandsIn(predicates).length > 0;
     const comparedAt = (each: PlaceCondition): PlaceCondition => ({ path: each.path, predicates: shared });
     this.#relations = new Relations(this.variables, shared);
@@ -111,15 +132,19 @@ export class Space {
       setting.callerOf({}).claims,
     );
     this.#arguments = createObject([...ofArguments, ...ofArguments.filter(isCompared).map(comparedAt)], this.variables);
+    this.#targets = createObject([...ofTargets, ...ofTargets.filter(isCompared).map(comparedAt)], this.variables);
+    this.#inTargets = inTargets;
     this.#checks = [
       ...claims.map((claim) => readAt(placeAt(this.#claims.places, claimPath(claim)), claim)),
       ...inArguments.map((each) => readAt(placeAt(this.#arguments.places, keysOf(each.pointer) ?? []), each)),
+      ...inTargets.map(({ place, condition }) => readAt(placeAt(this.#targets.places, [place.id]), condition)),
     ];
     const { constraint, places } = this.#arguments;
     this.constraint = and([
       constraint,
       withoutVariants(places),
       this.#claims.constraint,
+      ...inTargets.map((each) => this.#standsIn(each)),
       ...ofActors.map(({ path }) => this.#isActor(path)),
       this.#hierarchy(),
       this.#registered(),
@@ -150,6 +175,20 @@ export class Space {
     return and(predicates.map((each) => predicateAt(place, each, this.#compared)));
   }
 
+  /** The statement that a condition on a variable is met. What decodes to no segment meets none. */
+  metByVariable(condition: VariableCondition): Formula {
+    const place = placeAt(this.#targets.places, [placeOf(condition).id]);
+    return and([isText, ...condition.predicates].map((each) => predicateAt(place, each, this.#compared)));
+  }
+
+  /** Holds for texts that a name can have at a place. */
+  #standsIn({ place: { id, mayBeBroken }, fixed }: TargetCondition): Formula {
+    const place = placeAt(this.#targets.places, [id]);
+    const at = (predicate: Predicate): Formula => predicateAt(place, predicate, this.#compared);
+    if (fixed === undefined) return or([at(isText), mayBeBroken ? isUnwritten(place) : false]);
+    return fixed.value === undefined ? isUnwritten(place) : at(isExactly(fixed.value));
+  }
+
   /** Holds for values that can be related as statements say of them. Asked for after all statements were made. */
   get comparable(): Formula {
     return this.#relations.constraint;
@@ -170,7 +209,37 @@ export class Space {
 
   /** Excludes how values are compared in one answer. */
   otherwiseCompared(classes: readonly number[]): Formula {
-    return this.#relations.blocking(classes);
+    const targets = this.#targets.places.map(({ variable }) => variable);
+    return this.#relations.blocking(classes, targets);
+  }
+
+  /**
+   * A name of a call with the texts of its variables, where each variable has one class; undefined if it can be read
+   * in another way too.
+   */
+  named(name: string, classes: readonly number[], values: ReadonlyMap<MemberPlace, unknown>): string | undefined {
+    const texts = membersOf(this.#targets.places, classes, values);
+    const written = this.#inTargets
+      .filter(({ fixed }) => fixed === undefined)
+      .reduce((before, { place }) => {
+        const text = texts[place.id];
+        return place.written(before, typeof text === 'string' ? encodeURIComponent(text) : BROKEN);
+      }, name);
+    const isReadSo = ({ condition, place }: TargetCondition): boolean => {
+      const read = condition.textsIn(written);
+      return read.length > 0 && read.every((text) => variableValue(text) === texts[place.id]);
+    };
+    return this.#inTargets.every(isReadSo) ? written : undefined;
+  }
+
+  /** Holds for names whose variables all have a text. */
+  get isReadable(): Formula {
+    return and(this.#inTargets.map(({ place: { id } }) => not(isUnwritten(placeAt(this.#targets.places, [id])))));
+  }
+
+  /** Whether names of calls have texts that conditions tell apart. */
+  get hasTargets(): boolean {
+    return this.#inTargets.length > 0;
   }
 
   readonly #compared = (place: MemberPlace, operand: ClaimsOperand): Formula => {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { approvalSettings } from '../../core/model/approval-settings.ts';
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
@@ -24,7 +25,7 @@ export const approvals: Capability = {
     (route, { policy }) => {
       const field = route.get('policy');
       // Without them no person could approve, and no stage would ask.
-      if (policy?.hasApprovals === true && !root.get('approvals').present)
+      if (policy && approvalsKey.inPolicy(policy) !== undefined && !root.get('approvals').present)
         field.addProblem(
           `${join(folderLabel, field.source())}.yaml has approval, which needs approvals in gateway.yaml`,
         );
@@ -36,7 +37,7 @@ export const approvals: Capability = {
   },
   policyProblems: openApprovers,
   needsShared({ routes }) {
-    const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
+    const policies = new Set(routes.flatMap(({ policy }) => (policy && approvalsKey.inPolicy(policy) ? policy : [])));
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
   },
   commands: { after: 'compare', of: approvalCommands },
@@ -54,7 +55,9 @@ function openApprovers(
   const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
   const message = `${why}: add claims, or write {} to let any person approve`;
   const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
-  return [...policies].flatMap(({ name, openApprovers: paths }) =>
-    paths.map((path) => ({ policy: name, path, part: 'value', message })),
+  return [...policies].flatMap((policy) =>
+    (approvalsKey.inPolicy(policy)?.openApprovers ?? []).map(
+      (path) => ({ policy: policy.name, path, part: 'value', message }) as const,
+    ),
   );
 }

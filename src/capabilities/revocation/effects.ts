@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Principal } from '../../core/model/principal.ts';
 import type { RevocationCheck } from '../../core/model/revocation.ts';
 import type { RevocationNews, RevokedTokens } from './revoked.ts';
 import type { AffectedParts } from '../capability.ts';
@@ -53,7 +54,7 @@ export class RevocationEffects {
     let left = STREAMS_PER_TURN;
     for (const stream of open()) {
       const { principal } = stream.grant;
-      if (principal !== undefined && issuers.has(principal.issuer) && check.revokes(principal))
+      if (principal !== undefined && concerns(issuers, principal) && check.revokes(principal))
         withoutStack(() => end(stream));
       left -= 1;
       if (left > 0) continue;
@@ -61,6 +62,10 @@ export class RevocationEffects {
       left = STREAMS_PER_TURN;
     }
   }
+}
+
+function concerns(issuers: ReadonlySet<string>, { issuer, actors = [] }: Principal): boolean {
+  return issuers.has(issuer) || actors.some((actor) => issuers.has(actor.issuer));
 }
 
 /** The end of a stream makes errors that no person reads. Their stacks would take a third of its time. */

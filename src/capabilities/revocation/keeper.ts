@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/lib/clock.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
-import type { Revocation, RevocationNews, RevokedTokens } from './revoked.ts';
+import { identityOf, type Revocation, type RevocationNews, type RevokedTokens } from './revoked.ts';
 import { type LeaseHolder, type LeaseState, memoryPlace, type RevocationPlace, type RevocationRoom } from './place.ts';
 import { type KeptEvent, RevocationFile } from './revocation-file.ts';
 import type { RevocationIndex } from './revocation-index.ts';
@@ -22,6 +22,7 @@ export interface KeeperParts {
   readonly keepMs: number;
   /** Of each issuer. */
   readonly room: RevocationRoom;
+  readonly frontDoorIssuer?: string | undefined;
   /** Called with what other processes have to learn. */
   readonly onNews: (news: RevocationNews) => void;
   /** Called when an issuer has no room left, and all its tokens were revoked. */
@@ -40,6 +41,8 @@ export class Keeper {
   /** The ids of events, with their arrival in seconds. */
   readonly #ids = new Map<string, number>();
   #place: RevocationPlace = memoryPlace;
+  /** A client that is revoked there is blocked too; undefined: there is no front door. */
+  frontDoorIssuer: string | undefined;
   #keepMs: number;
   #room: RevocationRoom;
 
@@ -47,6 +50,7 @@ export class Keeper {
     this.#parts = parts;
     this.#keepMs = parts.keepMs;
     this.#room = parts.room;
+    this.frontDoorIssuer = parts.frontDoorIssuer;
     parts.index.keepFor(parts.keepMs);
   }
 
@@ -86,20 +90,52 @@ export class Keeper {
   /**
    * Keeps an event. Resolves when it will be found after a restart, where there is a place for it.
    *
+   * @param onKept Called with its revocations once they hold here.
    * @throws the error of the file or the store. The revocation holds here, and has to be sent again.
    */
-  async keep({ tokens, at, id }: NewEvent): Promise<'kept' | 'repeated'> {
+  async keep(
+    { tokens, at, id }: NewEvent,
+    onKept?: (revocations: readonly Revocation[]) => void,
+  ): Promise<'kept' | 'repeated'> {
     const now = Math.floor(this.#parts.clock() / 1000);
     const key = id && hash('sha256', lengthPrefixed(id), 'base64url');
     if (key !== undefined && this.#knows(key)) return 'repeated';
     if (at === undefined) return this.#drop(tokens, key, now);
     // Never later than now: a transmitter with a wrong clock must not refuse tokens that are yet to be issued.
     const time = Math.max(0, Math.min(Math.floor(at), now));
-    const revocations = this.#withinRoom(tokens.map((each) => ({ ...each, at: time, arrivedAt: now })));
+    const revocations = this.#withinRoom(tokens.map((each) => this.#revocationOf(each, time, now)));
     this.take({ revocations, dropped: [] });
+    onKept?.(revocations);
     const result = await this.#persist(revocations, this.#keptId(key), now);
     if (key !== undefined) this.#remember(key, now);
     return result;
+  }
+
+  /**
+   * Withdraws a revocation. Resolves when that will be found after a restart.
+   *
+   * @throws the error of the file or the store. The revocation is withdrawn here until a restart.
+   */
+  async lift(revocation: Revocation): Promise<void> {
+    const { issuer, at, blocks } = revocation;
+    const now = Math.floor(this.#parts.clock() / 1000);
+    const lift: Revocation = {
+      issuer,
+      lifted: identityOf(revocation),
+      at,
+      arrivedAt: now,
+      ...(blocks === true && { blocks }),
+    };
+    this.take({ revocations: [lift], dropped: [] });
+    await this.#place.keep([lift], undefined, now);
+  }
+
+  #revocationOf(tokens: RevokedTokens, at: number, now: number): Revocation {
+    const { issuer, subject, client } = tokens;
+    const isBlock = issuer === this.frontDoorIssuer && client !== undefined && subject === undefined;
+    const revocation: Revocation = { ...tokens, at, arrivedAt: now, ...(isBlock && { blocks: true }) };
+    // One of the same second as a lifted one is another one.
+    return this.#parts.index.isLifted(revocation) ? { ...revocation, arrivedAt: now + 1 } : revocation;
   }
 
   /** {@link RevocationPlace.lease}. Rejects while the place is unavailable. */

@@ -1,12 +1,28 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { RevokeCommand } from '../../core/model/revocation.ts';
-import { type AdminPages, type AdminParts, AdminRefusal, type AdminSource, jsonBody, send } from '../admin.ts';
-import { keptRevocations, revoke } from './questions.ts';
+import {
+  type AdminAnswer,
+  type AdminPages,
+  type AdminParts,
+  AdminRefusal,
+  type AdminSource,
+  jsonBody,
+  send,
+} from '../admin.ts';
+import { keptRevocations, lift, revoke } from './questions.ts';
 
 const MAX_COMMAND_BYTES = 16 * 1024;
 
-/** Where operators revoke, and list what is kept: GET lists it, a JSON line each, and POST revokes. */
+const PATH = '/revocations';
+
+/** What commands name, besides the issuer. */
+const commandNames: ReadonlySet<string> = new Set(['subject', 'client', 'subject client', 'actor', 'email']);
+
+/**
+ * Where operators revoke, and list what is kept: GET lists it, a JSON line each, POST revokes, and DELETE of an id
+ * withdraws.
+ */
 export function revocationPages({ source }: AdminParts): AdminPages {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'GET') return list(response, source);
@@ -14,7 +30,19 @@ export function revocationPages({ source }: AdminParts): AdminPages {
     send(response, await source.ask(revoke, await commandIn(request)));
   }
 
-  return { withToken: (path) => (path === '/revocations' ? answer : undefined) };
+  const lifting =
+    (id: string): AdminAnswer =>
+    async (request, response) => {
+      if (request.method !== 'DELETE') throw new AdminRefusal(405, '', { allow: 'DELETE' });
+      send(response, await source.ask(lift, id));
+    };
+
+  return {
+    withToken(path) {
+      if (path === PATH) return answer;
+      return path.startsWith(`${PATH}/`) ? lifting(path.slice(PATH.length + 1)) : undefined;
+    },
+  };
 }
 
 /** A part at a time: a long list must not hold up requests, nor fill the memory. */
@@ -35,8 +63,19 @@ async function list(response: ServerResponse, source: AdminSource): Promise<void
 
 async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
   const body = await jsonBody(request, MAX_COMMAND_BYTES);
-  const { subject, issuer, email } = isObject(body) ? body : {};
-  if (typeof email === 'string' && subject === undefined) return { email };
-  if (typeof subject === 'string' && typeof issuer === 'string' && email === undefined) return { subject, issuer };
-  throw new AdminRefusal(400, 'The body is not {"subject", "issuer"} or {"email"}.\n');
+  const { issuer, ...others } = isObject(body) ? body : {};
+  const { subject, client, actor, email, ...unknown } = others;
+  const named = Object.entries({ subject, client, actor, email }).filter(([, text]) => text !== undefined);
+  const names = named.map(([name]) => name).join(' ');
+  const texts = issuer === undefined ? named : [...named, ['issuer', issuer] as const];
+  if (
+    commandNames.has(names) &&
+    (issuer === undefined) === (names === 'email') &&
+    texts.every(([, text]) => typeof text === 'string') &&
+    Object.keys(unknown).length === 0
+  )
+    return Object.fromEntries(texts) as RevokeCommand;
+  const accepted =
+    '{"subject", "issuer"}, {"client", "issuer"}, with "subject" or not, {"actor", "issuer"} or {"email"}';
+  throw new AdminRefusal(400, `The body is not ${accepted}.\n`);
 }

@@ -32,6 +32,12 @@ export const revoke = new Question<RevokeCommand, OperatorAnswer>('revoke', {
   join: ([answer]) => answer ?? noAnswer,
 });
 
+/** Withdraws the revocation of an id. */
+export const lift = new Question<string, OperatorAnswer>('lift', {
+  oneWithinMs: ONE_MS,
+  join: ([answer]) => answer ?? noAnswer,
+});
+
 /** How a process answers. @param revocations Undefined without `revocation`. */
 export function revocationAnswers(revocations: OperatorRevocations | undefined): readonly Answered[] {
   return [
@@ -43,9 +49,15 @@ export function revocationAnswers(revocations: OperatorRevocations | undefined):
     revoke.by(async (command) => {
       if (revocations === undefined) return noRevocation;
       const until = new Date(Math.floor(Date.now() / 1000) * 1000).toISOString();
-      const problem = await revocations.revoke(command);
-      if (problem !== undefined) return { status: 422, body: `Not revoked: ${problem}.` };
-      return { status: 200, body: JSON.stringify({ status: 'revoked', until }) };
+      const revoked = await revocations.revoke(command);
+      if (typeof revoked === 'string') return { status: 422, body: `Not revoked: ${revoked}.` };
+      return { status: 200, body: JSON.stringify({ status: 'revoked', until, revocations: revoked }) };
+    }),
+    lift.by(async (id) => {
+      if (revocations === undefined) return noRevocation;
+      const problem = await revocations.lift(id);
+      if (problem !== undefined) return { status: 422, body: `Not lifted: ${problem}.` };
+      return { status: 200, body: JSON.stringify({ status: 'lifted' }) };
     }),
   ];
 }

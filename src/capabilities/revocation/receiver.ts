@@ -3,7 +3,7 @@ import { reasonOf } from '../../core/lib/wording.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import type { RevocationTarget } from './sources.ts';
-import type { RevokedTokens, RevocationAnswer } from './revoked.ts';
+import { type Revocation, type RevocationAnswer, revocationId, type RevokedTokens } from './revoked.ts';
 import type { RevocationObserver, RevocationResult } from './observer.ts';
 import {
   effectOf,
@@ -105,15 +105,34 @@ export class Receiver {
   }
 
   /** Revokes tokens for the endpoint or an operator. False: they are revoked here, and not kept where they must be. */
-  async revoke(source: 'endpoint' | 'command', tokens: readonly RevokedTokens[], by?: string): Promise<boolean> {
+  async revoke(
+    source: 'endpoint' | 'command',
+    tokens: readonly RevokedTokens[],
+    by?: string,
+    onKept?: (revocations: readonly Revocation[]) => void,
+  ): Promise<boolean> {
     const at = Math.floor(this.#parts.clock() / 1000);
     try {
-      await this.#parts.keeper.keep({ tokens, at, id: undefined });
+      await this.#parts.keeper.keep({ tokens, at, id: undefined }, onKept);
       this.#note(source, source, 'kept', { by, at, ...describe(tokens) });
       return true;
     } catch (error) {
       const fields = { source, by, why: reasonOf(error), ...describe(tokens) };
       this.#parts.observer.event('error', 'a revocation cannot be kept', fields);
+      return false;
+    }
+  }
+
+  /** Withdraws a revocation for an operator. False: it is withdrawn here, and not where it is kept. */
+  async lift(revocation: Revocation): Promise<boolean> {
+    const about = { id: revocationId(revocation), at: revocation.at, ...describe([revocation]) };
+    try {
+      await this.#parts.keeper.lift(revocation);
+      this.#note('command', 'lift', 'kept', about);
+      return true;
+    } catch (error) {
+      const fields = { source: 'command', why: reasonOf(error), ...about };
+      this.#parts.observer.event('error', 'a lifted revocation cannot be kept', fields);
       return false;
     }
   }
@@ -186,6 +205,7 @@ function timeOf({ payload, issuedAt }: SecurityEvent): number {
 /** For the log: whose tokens, without addresses. */
 function describe([first]: readonly RevokedTokens[]): Readonly<Record<string, unknown>> {
   if (first === undefined) return {};
-  const { issuer, subject, ...others } = first;
-  return { issuer, subject, by_members: Object.keys(others).join(' ') || undefined };
+  const { issuer, subject, client, actor, email, emailDigest, session, token } = first;
+  const others = Object.entries({ email, emailDigest, session, token }).filter(([, text]) => text !== undefined);
+  return { issuer, subject, client, actor, by_members: others.map(([name]) => name).join(' ') || undefined };
 }

@@ -3,8 +3,8 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import { lowerCase } from '../../core/lib/ascii.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { RevocationCheck } from '../../core/model/revocation.ts';
-import type { Revocation, RevokedTokens } from './revoked.ts';
+import type { FrontDoorRevocations, RevocationCheck } from '../../core/model/revocation.ts';
+import { identityOf, type Revocation, revocationOf, type RevokedTokens } from './revoked.ts';
 import type { RevocationRoom } from './place.ts';
 import { ensure } from '../../core/lib/remembered.ts';
 
@@ -15,8 +15,13 @@ const memberOf = {
   email: ({ claims: { email, email_verified: verified } }) =>
     verified === false ? undefined : textOf(typeof email === 'string' ? lowerCase(email) : email),
   emailDigest: ({ claims }) => textOf(claims['email_digest']),
+  client: ({ clientId }) => textOf(clientId),
   session: ({ claims }) => textOf(claims['sid']),
   token: ({ claims }) => textOf(claims['jti']),
+  // A token may have several, each of an issuer of its own: they are looked up apart.
+  actor: () => undefined,
+  // It refuses nothing.
+  lifted: () => undefined,
 } as const satisfies Readonly<Record<Member, (token: RevocableToken) => string | undefined>>;
 const members = Object.keys(memberOf) as Member[];
 /** The combinations of members that a revocation can name. */
@@ -33,10 +38,16 @@ const kinds = {
   'subject token': ['subject', 'token'],
   'email token': ['email', 'token'],
   'emailDigest token': ['emailDigest', 'token'],
+  client: ['client'],
+  'subject client': ['subject', 'client'],
+  'email client': ['email', 'client'],
+  'emailDigest client': ['emailDigest', 'client'],
+  actor: ['actor'],
+  lifted: ['lifted'],
 } as const satisfies Readonly<Record<string, readonly Member[]>>;
 type Kind = keyof typeof kinds;
 
-type RevocableToken = Pick<Principal, 'subject' | 'claims'>;
+type RevocableToken = Pick<Principal, 'subject' | 'claims'> & Partial<Pick<Principal, 'clientId' | 'actors'>>;
 /** The members that a token has, or that a revocation names. */
 type Named = Readonly<Partial<Record<Member, string>>>;
 
@@ -51,6 +62,8 @@ interface OfIssuer {
    * token of the person without `sid`. More ends than was asked, never less.
    */
   readonly parts: ByKind;
+  /** The clients of lifted blocks, with the time until which their grants and registrations ended, in seconds. */
+  readonly endedClients: Map<string, number>;
   /** What the entries and their parts take. */
   size: number;
   bytes: number;
@@ -63,7 +76,7 @@ const SWEEP_MS = 10 * 60_000;
  * The revocations that a process knows. A token costs one look-up for each combination of identities that some
  * revocation of its issuer names.
  */
-export class RevocationIndex implements RevocationCheck {
+export class RevocationIndex implements FrontDoorRevocations {
   readonly #clock: Clock;
   readonly #issuers = new Map<string, OfIssuer>();
   /** Callers that no revocation refuses, with the {@link #version} in which they were looked up. */
@@ -134,37 +147,94 @@ export class RevocationIndex implements RevocationCheck {
   }
 
   revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
-    const ofIssuer = this.#issuers.get(principal.issuer);
+    if (this.#issuers.size === 0) return false;
     // A principal stays the same object while its token is cached.
-    if (ofIssuer === undefined || this.#good.get(principal) === this.#version) return false;
-    const isRevoked = isRevokedBy(ofIssuer, principal);
+    if (this.#good.get(principal) === this.#version) return false;
+    const ofIssuer = this.#issuers.get(principal.issuer);
+    const isRevoked = (ofIssuer !== undefined && isRevokedBy(ofIssuer, principal)) || this.#revokesActorOf(principal);
     if (!isRevoked) this.#good.set(principal, this.#version);
     return isRevoked;
   }
 
-  /** Every revocation that is remembered. */
+  /** Whether exactly this revocation was withdrawn. */
+  isLifted(revocation: Revocation): boolean {
+    return this.#issuers.get(revocation.issuer)?.entries.get('lifted')?.has(identityOf(revocation)) === true;
+  }
+
+  /** Whether a client gets no token at the front door, whose issuer this is. */
+  blocks(issuer: string, client: string): boolean {
+    return this.get({ issuer, client })?.blocks === true;
+  }
+
+  /** Whether what a client got at the front door at a time has ended for good, although its revocation was lifted. */
+  hasEnded(issuer: string, client: string, issuedAt: number | undefined): boolean {
+    const endedAt = this.#issuers.get(issuer)?.endedClients.get(client);
+    return endedAt !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= endedAt);
+  }
+
+  /** Every revocation that is remembered, and what was lifted. */
   *all(): Iterable<Revocation> {
     this.#sweep();
     for (const { entries } of this.#issuers.values()) for (const ofKind of entries.values()) yield* ofKind.values();
   }
 
   #put(revocation: Revocation): boolean {
-    if (revocation.arrivedAt * 1000 + this.#keepMs <= this.#clock()) return false;
+    if (this.#isPast(revocation)) return false;
     const kind = kindOf(revocation);
     const ofIssuer = ensure(this.#issuers, revocation.issuer, newIssuer);
+    if (kind !== 'lifted' && this.isLifted(revocation)) return false;
     const ofKind = ensure(ofIssuer.entries, kind, () => new Map<string, Revocation>());
     const key = keyFor(kind, revocation);
     const before = ofKind.get(key);
     if (before !== undefined && before.at >= revocation.at) return false;
     ofKind.set(key, revocation);
     for (const partKey of partKeys(kind, revocation)) putPart(ofIssuer.parts, kind, partKey, revocation);
+    if (revocation.lifted !== undefined) this.#lift(ofIssuer, revocation.lifted, revocation.arrivedAt);
     this.#version += 1;
-    this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
+    if (revocation.blocks !== true) this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
     if (before !== undefined) return true;
     this.#size += 1;
     ofIssuer.size += 1;
     ofIssuer.bytes += bytesOf(kind, revocation);
     return true;
+  }
+
+  #revokesActorOf({ actors = [], issuedAt }: Parameters<RevocationCheck['revokes']>[0]): boolean {
+    return actors.some(({ issuer, subject }) => {
+      const revocation = this.#issuers.get(issuer)?.entries.get('actor')?.get(subject);
+      return revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at);
+    });
+  }
+
+  /** Withdraws a revocation, unless a later one of the same tokens has taken its place. */
+  #lift(ofIssuer: OfIssuer, identity: string, liftedAt: number): void {
+    const lifted = revocationOf(identity);
+    if (lifted === undefined) return;
+    const { client, blocks } = lifted;
+    // Until then, so that nothing counts that a replica issued before it knew of the block.
+    if (blocks === true && client !== undefined)
+      ofIssuer.endedClients.set(client, Math.max(liftedAt, ofIssuer.endedClients.get(client) ?? 0));
+    const kind = kindOf(lifted);
+    const ofKind = ofIssuer.entries.get(kind);
+    const key = keyFor(kind, lifted);
+    const revocation = ofKind?.get(key);
+    if (ofKind === undefined || revocation === undefined || identityOf(revocation) !== identity) return;
+    ofKind.delete(key);
+    this.#forget(ofIssuer, kind, revocation);
+    ofIssuer.parts.delete(kind);
+    for (const left of ofKind.values())
+      for (const partKey of partKeys(kind, left)) putPart(ofIssuer.parts, kind, partKey, left);
+    if (ofKind.size === 0) ofIssuer.entries.delete(kind);
+  }
+
+  #forget(ofIssuer: OfIssuer, kind: Kind, revocation: Revocation): void {
+    this.#size -= 1;
+    ofIssuer.size -= 1;
+    ofIssuer.bytes -= bytesOf(kind, revocation);
+  }
+
+  #isPast({ arrivedAt, blocks }: Revocation): boolean {
+    return blocks !== true && arrivedAt * 1000 + this.#keepMs <= this.#clock();
   }
 
   #sweep(): void {
@@ -173,22 +243,17 @@ export class RevocationIndex implements RevocationCheck {
     this.#sweptAt = now;
     this.#oldest = Infinity;
     for (const [issuer, ofIssuer] of this.#issuers) {
-      this.#sweepEnded(ofIssuer.entries, now, (kind, revocation) => {
-        this.#size -= 1;
-        ofIssuer.size -= 1;
-        ofIssuer.bytes -= bytesOf(kind, revocation);
-      });
-      this.#sweepEnded(ofIssuer.parts, now);
+      this.#sweepEnded(ofIssuer.entries, (kind, revocation) => this.#forget(ofIssuer, kind, revocation));
+      this.#sweepEnded(ofIssuer.parts);
       if (ofIssuer.entries.size === 0 && ofIssuer.parts.size === 0) this.#issuers.delete(issuer);
     }
   }
 
-  #sweepEnded(byKind: ByKind, now: number, onRemoved?: (kind: Kind, revocation: Revocation) => void): void {
+  #sweepEnded(byKind: ByKind, onRemoved?: (kind: Kind, revocation: Revocation) => void): void {
     for (const [kind, ofKind] of byKind) {
       for (const [key, revocation] of ofKind) {
-        const arrivedMs = revocation.arrivedAt * 1000;
-        if (arrivedMs + this.#keepMs > now) {
-          this.#oldest = Math.min(this.#oldest, arrivedMs);
+        if (!this.#isPast(revocation)) {
+          if (revocation.blocks !== true) this.#oldest = Math.min(this.#oldest, revocation.arrivedAt * 1000);
           continue;
         }
         ofKind.delete(key);
@@ -200,7 +265,7 @@ export class RevocationIndex implements RevocationCheck {
 }
 
 function newIssuer(): OfIssuer {
-  return { entries: new Map(), parts: new Map(), size: 0, bytes: 0 };
+  return { entries: new Map(), parts: new Map(), endedClients: new Map(), size: 0, bytes: 0 };
 }
 
 /** What a revocation takes at most: its object, its keys, and with several members those of its parts. */
@@ -243,13 +308,16 @@ function isRevokedBy(
  */
 export function isRevocation(value: unknown): value is Revocation {
   if (!isObject(value)) return false;
-  const { issuer, at, arrivedAt, ...named } = value;
+  const { issuer, at, arrivedAt, blocks = true, ...named } = value;
+  const { lifted } = named;
   return (
     typeof issuer === 'string' &&
+    blocks === true &&
     Number.isInteger(at) &&
     Number.isInteger(arrivedAt) &&
     Object.entries(named).every(([name, text]) => Object.hasOwn(memberOf, name) && typeof text === 'string') &&
-    isKind(members.filter((member) => Object.hasOwn(named, member)).join(' '))
+    isKind(members.filter((member) => Object.hasOwn(named, member)).join(' ')) &&
+    (typeof lifted !== 'string' || isRevocation(revocationOf(lifted)))
   );
 }
 

@@ -19,6 +19,8 @@ const COMPARE_MS = 1_000;
 /** How often a replica asks whether others have kept revocations. Much less than the second that is promised. */
 const FOLLOW_MS = 200;
 const PAGE = 500;
+/** The end of what is never forgotten, in milliseconds since the epoch: the year 2100. */
+const NEVER_MS = 4_102_444_800_000;
 /** How long the news of dropped caches live: longer than any replica is unavailable and keeps its caches. */
 const DROPPED_MS = 60_000;
 /** In one slot of a cluster, since one step needs all of them. */
@@ -45,6 +47,8 @@ export interface RevocationStoreParts {
   readonly onComplete: () => void;
   /** What this replica knows, for a store that has lost it. */
   readonly known: () => Iterable<Revocation>;
+  /** Whether an operator withdrew exactly this revocation. */
+  readonly isLifted: (revocation: Revocation) => boolean;
   readonly onCorrupt: (place: string) => void;
 }
 
@@ -155,14 +159,16 @@ export class RevocationStore implements RevocationPlace {
   }
 
   async #put(entries: readonly (readonly [Revocation, number])[], id: string | undefined): Promise<KeepResult> {
-    const { sealing, clock, keepMs, max = MAX_REVOCATIONS } = this.#parts;
+    const { sealing, clock, keepMs, isLifted, max = MAX_REVOCATIONS } = this.#parts;
     const values = entries.flatMap(([revocation, arrivedMs]) => {
-      const { issuer, at, arrivedAt } = revocation;
-      const all: Revocation = { issuer, at: revocation.token === undefined ? at : arrivedAt, arrivedAt };
+      const { issuer, at, arrivedAt, lifted, blocks } = revocation;
+      const every: Revocation = { issuer, at: revocation.token === undefined ? at : arrivedAt, arrivedAt };
+      // A withdrawal must not end all tokens.
+      const all = lifted === undefined ? every : revocation;
       return [
         this.#fieldOf(revocation),
         String(at),
-        String(arrivedMs),
+        String(blocks === true ? NEVER_MS : arrivedMs),
         this.#valueOf(revocation),
         this.#fieldOf(all),
         this.#valueOf(all),
@@ -170,14 +176,17 @@ export class RevocationStore implements RevocationPlace {
     });
     const event = sealing.place(KIND, `event ${id ?? ''}`);
     const put = async (idMs: string): Promise<readonly string[]> => {
-      const bounds = [String(max), String(clock() - keepMs()), String(keepMs() + DROPPED_MS), idMs];
+      const lifeMs = entries.some(([{ blocks }]) => blocks === true) ? NEVER_MS - clock() : keepMs() + DROPPED_MS;
+      const bounds = [String(max), String(clock() - keepMs()), String(lifeMs), idMs];
       return (await this.#keepAll([...this.#keys, event], [...bounds, ...values])) as readonly string[];
     };
     const [result, ...before] = await put(id === undefined ? '' : String(keepMs()));
     const foreign: string[] = [];
     for (let index = 0; index < before.length; index += 2) {
       const [field = '', value = ''] = before.slice(index, index + 2);
-      if (this.#opened(field, value) === undefined) foreign.push(field, value);
+      const kept = this.#opened(field, value);
+      // One that was lifted must not stand in the place of the new one.
+      if (kept === undefined || isLifted(kept)) foreign.push(field, value);
     }
     if (foreign.length > 0) {
       await this.#remove([this.#entries], foreign);
@@ -264,7 +273,7 @@ export class RevocationStore implements RevocationPlace {
         this.#uncompared = undefined;
         break;
       }
-      if (next.value.arrivedAt > oldest) page.push(next.value);
+      if (next.value.arrivedAt > oldest || next.value.blocks === true) page.push(next.value);
     }
     if (page.length === 0) return;
     const fields = page.map((revocation) => this.#fieldOf(revocation));

@@ -15,13 +15,20 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { RevocationObserver } from './observer.ts';
 import { revocationMetrics } from './metrics.ts';
-import { type RevocationPage, type RevocationState, type RevokeCommand } from '../../core/model/revocation.ts';
-import type { RevocationAnswer, RevocationNews, RevocationQuestion } from './revoked.ts';
+import type { RevocationPage, RevocationState, RevokeCommand, RevokedByCommand } from '../../core/model/revocation.ts';
+import {
+  type Revocation,
+  type RevocationAnswer,
+  revocationId,
+  type RevocationNews,
+  type RevocationQuestion,
+} from './revoked.ts';
 import { MAX_REVOCATIONS, roomOf } from './place.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
@@ -35,8 +42,8 @@ import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { revocationSettings } from './settings.ts';
-import type { RevocationSettings } from './sources.ts';
-import { namedTokens } from './subjects.ts';
+import type { RevocationSettings, RevocationTarget } from './sources.ts';
+import { clientTokens, type NamedTokens, namedTokens } from './subjects.ts';
 
 const ROOM_USED = 'sallyport_revocation_room_used';
 /** The revocations in a part of the list. */
@@ -86,7 +93,16 @@ export class Revocations implements KeptRevocations {
         issuer,
       });
     const { keepMs } = settings;
-    this.#keeper = new Keeper({ clock, index: this.check, keepMs, room: roomOf(settings), onNews, onFull });
+    const frontDoorIssuer = config.frontDoor?.issuer;
+    this.#keeper = new Keeper({
+      clock,
+      index: this.check,
+      keepMs,
+      room: roomOf(settings),
+      frontDoorIssuer,
+      onNews,
+      onFull,
+    });
     this.#receiver = new Receiver({ keeper: this.#keeper, observer, clock });
   }
 
@@ -110,6 +126,7 @@ export class Revocations implements KeptRevocations {
     this.#config = config;
     this.#keeper.keepMs = settings.keepMs;
     this.#keeper.room = roomOf(settings);
+    this.#keeper.frontDoorIssuer = config.frontDoor?.issuer;
     this.#follow(settings);
     this.#tellReadiness();
   }
@@ -142,16 +159,41 @@ export class Revocations implements KeptRevocations {
       : this.#receiver.endpoint(question.body, question.by, endpoint.targets);
   };
 
-  /** Carries out a command. Resolves with the problem; undefined: it is kept. */
-  async revoke({ subject, issuer, email }: RevokeCommand): Promise<string | undefined> {
+  async revoke(command: RevokeCommand): Promise<string | readonly RevokedByCommand[]> {
     const targets = settingsOf(this.#config).commandTargets;
-    const named =
-      email === undefined
-        ? namedTokens({ format: 'iss_sub', iss: issuer, sub: subject }, targets)
-        : namedTokens({ format: 'email', email }, targets);
+    const named = commandTokens(command, targets);
     if (named.kind !== 'tokens') return named.why;
-    const isKept = await this.#receiver.revoke('command', named.tokens);
-    return isKept ? undefined : 'revoked in this gateway until it stops; it cannot be kept: see the log';
+    let revoked: readonly RevokedByCommand[] = [];
+    const isKept = await this.#receiver.revoke('command', named.tokens, undefined, (revocations) => {
+      revoked = revocations.map((revocation) => ({
+        id: revocationId(revocation),
+        blocks: revocation.blocks === true,
+        isKnownIssuer: targets.some(({ tokenIssuer }) => tokenIssuer === revocation.issuer),
+      }));
+    });
+    return isKept ? revoked : 'revoked in this gateway until it stops; it cannot be kept: see the log';
+  }
+
+  async lift(id: string): Promise<string | undefined> {
+    const revocation = await this.#find(id);
+    if (revocation === undefined) return `no revocation ${JSON.stringify(id.slice(0, 80))} is kept`;
+    if (this.check.isFullFor({ issuer: revocation.issuer, lifted: '' }, this.#keeper.room))
+      return 'the issuer has no room for more revocations';
+    const isKept = await this.#receiver.lift(revocation);
+    return isKept ? undefined : 'lifted in this gateway until it stops; it cannot be kept: see the log';
+  }
+
+  /** Some in each turn of the event loop: there may be a million. */
+  async #find(id: string): Promise<Revocation | undefined> {
+    let left = PAGE;
+    for (const revocation of this.check.all()) {
+      if (revocation.lifted === undefined && revocationId(revocation) === id) return revocation;
+      left -= 1;
+      if (left > 0) continue;
+      await setImmediate();
+      left = PAGE;
+    }
+    return undefined;
   }
 
   page(from: number): RevocationPage {
@@ -159,7 +201,9 @@ export class Revocations implements KeptRevocations {
     let place = 0;
     for (const revocation of this.check.all()) {
       if (place === from + PAGE) return { lines, next: place };
-      if (place >= from) lines += `${JSON.stringify(revocation)}\n`;
+      const { lifted, ...shown } = revocation;
+      if (place >= from && lifted === undefined)
+        lines += `${JSON.stringify({ id: revocationId(revocation), ...shown })}\n`;
       place += 1;
     }
     return { lines, next: undefined };
@@ -199,6 +243,7 @@ export class Revocations implements KeptRevocations {
           complete.resolve();
         },
         known: () => this.check.all(),
+        isLifted: (revocation) => this.check.isLifted(revocation),
         onCorrupt: (key) => this.#log.event('warn', 'shared store holds a revocation that no replica wrote', { key }),
       });
       this.#keeper.use(store);
@@ -257,6 +302,18 @@ function settingsOf(config: Config): RevocationSettings {
   const settings = revocationSettings.of(config);
   if (settings === undefined) throw new TypeError('revocation is not configured');
   return settings;
+}
+
+/** The tokens that a command names. An actor may be of an issuer whose tokens no route accepts. */
+function commandTokens(
+  { subject, issuer = '', email, client, actor }: RevokeCommand,
+  targets: readonly RevocationTarget[],
+): NamedTokens {
+  if (email !== undefined) return namedTokens({ format: 'email', email }, targets);
+  if (client !== undefined) return clientTokens({ client, issuer, ...(subject !== undefined && { subject }) }, targets);
+  if (actor === undefined) return namedTokens({ format: 'iss_sub', iss: issuer, sub: subject }, targets);
+  const known = targets.find(({ issuers, isProvider }) => !isProvider && issuers.includes(issuer));
+  return { kind: 'tokens', tokens: [{ issuer: known?.tokenIssuer ?? issuer, actor }] };
 }
 
 /** The issuers of tokens that have a room. */

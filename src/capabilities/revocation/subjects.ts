@@ -18,6 +18,29 @@ interface TargetTokens {
   readonly tokens: RevokedTokens;
 }
 
+/**
+ * The tokens of a client, or of a client for one subject.
+ *
+ * @param issuer `iss` of the tokens.
+ */
+export function clientTokens(
+  { client, subject, issuer }: { readonly client: string; readonly subject?: string; readonly issuer: string },
+  targets: readonly RevocationTarget[],
+): NamedTokens {
+  if (!isName(client) || !(subject === undefined || isName(subject))) return malformed('a name is empty or too long');
+  const reading = ofIssuer(issuer, targets.filter(hasClients), ({ tokenIssuer }) => ({
+    issuer: tokenIssuer,
+    client,
+    ...(subject !== undefined && { subject }),
+  }));
+  return reading.kind === 'named' ? { kind: 'tokens', tokens: reading.named.map(({ tokens }) => tokens) } : reading;
+}
+
+/** Identity providers and platforms have clients of their own, which the tokens of the front door do not name. */
+function hasClients({ isProvider, isWorkload }: RevocationTarget): boolean {
+  return !isProvider && isWorkload !== true;
+}
+
 /** {@link NamedTokens}, before the targets are left out. */
 type SubjectReading = { readonly kind: 'named'; readonly named: readonly TargetTokens[] } | NoTokens;
 
@@ -58,7 +81,8 @@ function readSubject(
 function formatOf(subject: Subject): string | undefined {
   const { format = subject['subject_type'] } = subject;
   if (typeof format === 'string') return format.replace(/^(?:iss-sub|id_token_claims)$/, 'iss_sub');
-  return format === undefined && (isObject(subject['user']) || isObject(subject['session'])) ? 'complex' : undefined;
+  const isComplex = ['user', 'session', 'application'].some((member) => isObject(subject[member]));
+  return format === undefined && isComplex ? 'complex' : undefined;
 }
 
 function simple(format: string, subject: Subject, targets: readonly RevocationTarget[]): SubjectReading {
@@ -112,12 +136,22 @@ function aliasOf(alias: unknown, targets: readonly RevocationTarget[]): SubjectR
 function complex(subject: Subject, targets: readonly RevocationTarget[], critical: readonly string[]): SubjectReading {
   const user = subject['user'] === undefined ? undefined : userOf(subject['user'], targets);
   const session = subject['session'] === undefined ? undefined : sessionOf(subject['session'], targets);
+  const application = subject['application'] === undefined ? undefined : applicationOf(subject['application'], targets);
   const isUnderstood = (member: string): boolean =>
-    (member === 'user' && user?.kind === 'named') || (member === 'session' && session?.kind === 'named');
+    (member === 'user' && user?.kind === 'named') ||
+    (member === 'session' && session?.kind === 'named') ||
+    // Beside a session it is left out.
+    (member === 'application' && application?.kind === 'named' && session === undefined);
   const missing = Object.keys(subject).find((member) => critical.includes(member) && !isUnderstood(member));
   if (missing !== undefined) return malformed(`the critical member ${missing} of the subject is not understood`);
-  for (const part of [user, session]) if (part?.kind === 'malformed' || part?.kind === 'foreign') return part;
-  if (session?.kind !== 'named') return user ?? session ?? notUnderstood('a complex subject without user and session');
+  for (const part of [user, session, application])
+    if (part?.kind === 'malformed' || part?.kind === 'foreign') return part;
+  if (session?.kind !== 'named') {
+    if (user === undefined && session === undefined)
+      return application ?? notUnderstood('a complex subject without user, session and application');
+    if (user?.kind !== 'named' || application?.kind !== 'named') return user ?? session ?? notUnderstood('no subject');
+    return { kind: 'named', named: user.named.map((each) => withApplication(each, application.named)) };
+  }
   if (user?.kind !== 'named') return session;
   const both = user.named.flatMap(({ target, tokens }) => {
     const own = session.named.find((entry) => entry.target === target)?.tokens;
@@ -146,6 +180,29 @@ function sessionOf(session: unknown, targets: readonly RevocationTarget[]): Subj
   return named(targets, ({ name, tokenIssuer: issuer, isProvider }) => {
     return { issuer, session: isProvider ? providerSession(name, id) : id };
   });
+}
+
+/** A client: `opaque` with its id, or `iss_sub`. */
+function applicationOf(application: unknown, targets: readonly RevocationTarget[]): SubjectReading {
+  if (!isObject(application)) return malformed('application of the subject is not an object');
+  const format = formatOf(application);
+  const own = targets.filter(hasClients);
+  const client = format === 'iss_sub' ? application['sub'] : application['id'];
+  if (format !== 'iss_sub' && format !== 'opaque') return notUnderstood('the format of application');
+  if (!isName(client)) return malformed('application of the subject names no client');
+  const tokensOf = ({ tokenIssuer: issuer }: RevocationTarget): RevokedTokens => ({ issuer, client });
+  if (format === 'opaque')
+    return own.length === 0 ? notUnderstood('an application of a provider') : named(own.slice(0, 1), tokensOf);
+  const { iss } = application;
+  return isName(iss) ? ofIssuer(iss, own, tokensOf) : malformed('iss of application is not a text');
+}
+
+/** Both, at one issuer of tokens. Of another one all tokens of the user: more than was asked, never less. */
+function withApplication(user: TargetTokens, applications: readonly TargetTokens[]): TargetTokens {
+  const { client } = applications.find(({ target }) => target === user.target)?.tokens ?? {};
+  return client === undefined || user.tokens.token !== undefined
+    ? user
+    : { ...user, tokens: { ...user.tokens, client } };
 }
 
 function ofIssuer(

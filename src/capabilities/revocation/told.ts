@@ -79,6 +79,7 @@ async function followStore(
     onNews: (revocations) => index.add(revocations),
     onComplete: () => index.setReady(true),
     known: () => index.all(),
+    isLifted: (revocation) => index.isLifted(revocation),
     onCorrupt: (key) => log('warn', 'shared store holds a revocation that no replica wrote', { key }),
   });
   void store.follow();

@@ -5,22 +5,46 @@ export interface RevocationCheck {
   /** Whether everything is known. While it is not, no token counts as good. */
   isReady(): boolean;
   /** Whether a revocation refuses the token. */
-  revokes(principal: Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'>): boolean;
+  revokes(
+    principal: Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'> &
+      Partial<Pick<Principal, 'clientId' | 'actors'>>,
+  ): boolean;
 }
 
-/** The command of an operator: a subject at its issuer, or an address. */
+/** Answers what revocations mean for the front door. */
+export interface FrontDoorRevocations extends RevocationCheck {
+  /** Whether a client gets no token at the front door, whose issuer this is, until an operator lifts it. */
+  blocks(issuer: string, client: string): boolean;
+  /** Whether what a client got at the front door at a time has ended for good, although its revocation was lifted. */
+  hasEnded(issuer: string, client: string, issuedAt: number | undefined): boolean;
+}
+
+/** The command of an operator: a subject, a client (of a subject) or an actor at its issuer, or an address. */
 export interface RevokeCommand {
   readonly subject?: string;
+  readonly client?: string;
+  readonly actor?: string;
   readonly issuer?: string;
   readonly email?: string;
+}
+
+/** The revocation that a command made. */
+export interface RevokedByCommand {
+  readonly id: string;
+  /** Whether the client gets no token at the front door until the revocation is lifted. */
+  readonly blocks: boolean;
+  /** Whether tokens of the issuer are accepted here. An actor may be of another one. */
+  readonly isKnownIssuer: boolean;
 }
 
 /** Revocation, for operators. */
 export interface OperatorRevocations {
   /** What is remembered, from the place `from` on. */
   page(from: number): RevocationPage;
-  /** Carries out a command. Resolves with the problem; undefined: it is kept. */
-  revoke(command: RevokeCommand): Promise<string | undefined>;
+  /** Carries out a command. Resolves with the problem, a text, or with what is kept. */
+  revoke(command: RevokeCommand): Promise<string | readonly RevokedByCommand[]>;
+  /** Withdraws a revocation. Resolves with the problem; undefined: it is withdrawn. */
+  lift(id: string): Promise<string | undefined>;
   state(): RevocationState;
 }
 

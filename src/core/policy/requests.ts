@@ -63,9 +63,20 @@ function keyFlaw(key: string): string | undefined {
   return twice === undefined ? requestFlaw(pattern, 'patterns') : `has the variable {${twice}} twice`;
 }
 
+/** The method and the segments of a key or of a request. */
+export function methodAndSegments(name: string): readonly [method: string, segments: readonly string[]] {
+  const [method, path] = partsOf(name);
+  return [method, segmentsOf(path)];
+}
+
+/** The index of the segment that a variable of a key stands for. */
+export function segmentOf(key: string, name: string): number {
+  return segmentsOf(partsOf(key)[1]).indexOf(`{${name}}`);
+}
+
 /** Compiles a key of `requests`: finds the segment that a variable of it stands for. */
 export function requestVariable(key: string, name: string): (request: string) => readonly string[] {
-  const index = segmentsOf(partsOf(key)[1]).indexOf(`{${name}}`);
+  const index = segmentOf(key, name);
   return (request) => {
     let start = request.indexOf('/') + 1;
     for (let left = index; left > 0 && start > 0; left -= 1) start = request.indexOf('/', start) + 1;

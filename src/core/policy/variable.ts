@@ -14,6 +14,7 @@ import { requestVariable } from './requests.ts';
 export interface VariableCondition {
   readonly rule: string;
   readonly name: string;
+  readonly key: 'resources' | 'requests';
   /** The key that has the variable. */
   readonly entry: string;
   readonly predicates: readonly Predicate[];
@@ -52,6 +53,7 @@ export function compileVariables(
     return {
       rule: rulePath(at),
       name,
+      key,
       entry,
       predicates: compilePredicates(value, at, faults, reading),
       textsIn: key === 'requests' ? requestVariable(entry, name) : uriVariable(entry, name),
@@ -63,7 +65,7 @@ export function compileVariables(
  * The value of a variable: its text, percent-decoded once. Undefined for one that a server may read as more than one
  * segment, or in another way: it meets no condition.
  */
-function variableValue(text: string): string | undefined {
+export function variableValue(text: string): string | undefined {
   const value = text.includes('%') ? percentDecoded(text) : text;
   return value === undefined || /[/\\\p{Cc}]/u.test(value) ? undefined : value;
 }

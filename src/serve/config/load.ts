@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';

@@ -2,6 +2,8 @@ import type { AuthorizationServer } from '../../core/model/authorization-server.
 import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR, type IdentityProvider } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
+import { rulePath } from '../../core/policy/document.ts';
+import { variablesIn } from '../../core/policy/pattern.ts';
 import { type Route, stepUpScopes } from '../../core/model/route.ts';
 import { expandScopes } from '../../core/model/principal.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
@@ -48,6 +50,7 @@ export const warnings: Readonly<
   audience: audiencePatterns,
   scopes_supported: unsupportedScopes,
   scope: misspeltScopes,
+  resources: freeVariables,
 };
 
 /** Probable mistakes in a valid configuration, in the order of {@link warnings}. */
@@ -193,6 +196,22 @@ function misspeltScopes(config: Judged, placed: ReadPolicies['placedScopes']): r
         return [at(path, message, name)];
       });
   });
+}
+
+/** Keys of resources with variables on which nothing is asked: they cover URIs, and not only the template. */
+function freeVariables({ policies }: Judged): readonly Warning[] {
+  return [...policies.values()].flatMap(({ name, listed, rules }) =>
+    listed
+      .filter(({ key }) => key === 'resources')
+      .map((entry): Path => ['resources', entry.name])
+      .filter((path) => variablesIn(String(path[1])).length > 0)
+      .filter((path) => !rules.some((rule) => rule.startsWith(rulePath([...path, 'variables']))))
+      .map((path) => {
+        const message =
+          'covers URIs as * does, and not only the template: write `variables` for what they may be, or *';
+        return at(path, message, name);
+      }),
+  );
 }
 
 function hint(scope: string, supported: ReadonlySet<string> = new Set()): string {

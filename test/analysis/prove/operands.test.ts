@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
+import { PolicyError } from '../../../src/core/policy/document.ts';
 import type { PropertyDocument } from '../../../src/policy-files/property.ts';
 import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed, prove } from '../../../src/analysis/prove/prove.ts';
@@ -23,6 +24,20 @@ const allows = (args: object, for_all: PropertyDocument['for_all'] = {}): Omit<P
   then: 'allow',
 });
 
+const api = (requests: object): PolicyDocument => ({ requests: requests as never });
+const uris = (resources: object): PolicyDocument => ({ resources: resources as never });
+const about = (
+  when: object,
+  then: PropertyDocument['then'] = 'deny',
+  for_all: PropertyDocument['for_all'] = {},
+): Omit<PropertyDocument, 'name'> => ({ for_all, when, then });
+const ownId = { variables: { id: { claim: 'sub' } } };
+const notOwnId = { request: 'GET /users/{id}/**', variables: { id: { not: { claim: 'sub' } } } };
+const ownTenant = { variables: { tenant: { claim: 'tenant' } } };
+const notOwnTenant = { resource: 'crm://{tenant}/**', variables: { tenant: { not: { claim: 'tenant' } } } };
+
+const ownUser = { variables: { user: { claim: 'sub' } } };
+const ownT = { variables: { t: { claim: 'tenant' } } };
 const own = { '/tenant': { claim: 'tenant' } };
 const rows: readonly Row[] = [
   [tools(own), denies({ '/tenant': { not: { claim: 'tenant' } } }), 'holds'],
@@ -46,6 +61,64 @@ const rows: readonly Row[] = [
   [
     tools({ '/from': { claim: 'account' }, '/to': { not: { claim: 'account' } } }),
     denies({ '/from': { claim: 'account' }, '/to': { claim: 'account' } }),
+    'holds',
+  ],
+  // Variables of requests.
+  [api({ 'GET /users/{id}/**': ownId }), about(notOwnId), 'holds'],
+  [api({ 'GET /users/{id}/**': {} }), about(notOwnId), 'fails'],
+  [api({ 'GET /users/{id}/**': ownId }), about({ ...notOwnId, variables: { id: { claim: 'sub' } } }), 'fails'],
+  [api({ 'GET /users/{id}/**': ownId }), about({ ...notOwnId, variables: { id: { claim: 'sub' } } }, 'allow'), 'holds'],
+  [api({ 'GET /users/{id}/**': { variables: { id: { claim: 'org' } } } }), about(notOwnId), 'fails'],
+  [
+    api({ 'GET /users/{id}/**': ownId }),
+    about({ ...notOwnId, variables: { id: 'alice' } }, 'deny', { not: { claims: { sub: 'alice' } } }),
+    'holds',
+  ],
+  // One entry forgets the comparison.
+  [api({ 'GET /users/{id}/**': ownId, 'GET /users/*/photo': {} }), about(notOwnId), 'fails'],
+  [api({ 'GET /users/{id}/**': ownId, 'GET /users/{user}/photo': ownUser }), about(notOwnId), 'holds'],
+  [api({ 'GET /users/{id}/**': ownId, 'GET /users/public': {} }), about(notOwnId), 'fails'],
+  [
+    api({ 'GET /users/{id}/**': ownId, 'GET /users/public': {} }),
+    about(notOwnId, 'deny', { claims: { sub: { matches: '^u-' } } }),
+    'fails',
+  ],
+  [api({ 'GET /users/{id}/**': ownId, 'POST /users/**': {} }), about(notOwnId), 'holds'],
+  [
+    api({ 'POST /t/{tenant}/o/{order}': { variables: { tenant: { claim: 't' }, order: { matches: '^[0-9]+$' } } } }),
+    about({ request: 'POST /t/{tenant}/o/{order}', variables: { order: { not: { matches: '^[0-9]{1,}$' } } } }),
+    'holds',
+  ],
+  [
+    api({ 'POST /t/{tenant}/o/{order}': { variables: { tenant: { claim: 't' }, order: { claim: 't' } } } }),
+    about({ request: 'POST /t/{tenant}/o/{order}', variables: { tenant: 'a', order: 'b' } }),
+    'holds',
+  ],
+  [
+    api({ 'GET /t/{a}/{b}': { variables: { a: { one_of: { claim: 'all' } } } } }),
+    about({ request: 'GET /t/{a}/{b}', variables: { a: { not: { one_of: { claim: 'all' } } } } }),
+    'holds',
+  ],
+  // The text that an exact entry has.
+  [
+    api({ 'GET /users/{id}': {}, 'GET /users/admin': { scope: 'admin' } }),
+    about({ request: 'GET /users/{id}', variables: { id: 'admin' } }, 'deny', { not: { scope: 'admin' } }),
+    'undecided',
+  ],
+  // Variables of resources.
+  [uris({ 'crm://{tenant}/**': ownTenant }), about(notOwnTenant), 'holds'],
+  [uris({ 'crm://{tenant}/**': {} }), about(notOwnTenant), 'fails'],
+  [uris({ 'crm://{tenant}/**': ownTenant, 'crm://{t}/deals/*': ownT }), about(notOwnTenant), 'holds'],
+  [uris({ 'crm://{tenant}/**': ownTenant, 'crm://*/deals/*': {} }), about(notOwnTenant), 'fails'],
+  [uris({ 'crm://{tenant}/**': ownTenant, 'crm://acme/**': {} }), about(notOwnTenant), 'fails'],
+  [
+    uris({ 'crm://{tenant}/**': ownTenant, 'crm://acme/**': {} }),
+    about(notOwnTenant, 'deny', { claims: { tenant: 'acme' } }),
+    'holds',
+  ],
+  [
+    uris({ 'f://x/{a}-{b}': { variables: { a: { claim: 'a' } } } }),
+    about({ resource: 'f://x/{a}-{b}', variables: { a: { not: { claim: 'a' } } } }),
     'holds',
   ],
   // Order.
@@ -260,6 +333,64 @@ property(
             isExpected: true,
           });
         }
+      }
+    }
+  },
+);
+
+const keys = ['GET /u/{v}', 'GET /u/{v}/**', 'GET /u/a', 'GET /u/{v}/x', 'GET /u/*/y', 'GET /**', 'GET /u/{x}/{v}'];
+const uriKeys = ['c://{v}/**', 'c://a/**', 'c://{v}/x', 'c://*/x', 'c://b/x', '**', 'c://{x}-{v}/**', 'c://{v}'];
+const paths = ['a', 'b', '1', 'a/x', 'b/x', 'a/y', '1/y', 'a/b', 'b/b/c', '%C3%A9', 'a%20b/x'];
+const names = { requests: paths.map((path) => `GET /u/${path}`), resources: paths.map((path) => `c://${path}`) };
+names.resources.push('c://a-b/x', 'c://b-a-b/y', 'c://%FF/x');
+
+function isSound(document: PolicyDocument): boolean {
+  try {
+    policyOf(document);
+    return true;
+  } catch (error) {
+    if (error instanceof PolicyError) return false;
+    throw error;
+  }
+}
+
+function entriesOf(all: readonly string[]) {
+  return fc.dictionary(fc.constantFrom(...all), fc.option(value, { nil: undefined }), { minKeys: 1, maxKeys: 4 });
+}
+
+property(
+  'no example refutes what is proved of variables',
+  [
+    fc.oneof(
+      entriesOf(keys).map((entries) => ['requests', entries] as const),
+      entriesOf(uriKeys).map((entries) => ['resources', entries] as const),
+    ),
+    fc.nat(),
+    value,
+    fc.boolean(),
+  ],
+  ([list, entries], at, wanted, isAllowed) => {
+    const withConditions = Object.entries(entries).map(([key, v]) => {
+      return [key, v === undefined || !key.includes('{v}') ? {} : { variables: { v } }] as const;
+    });
+    const document = { [list]: Object.fromEntries(withConditions) } as PolicyDocument;
+    // Two keys of one precision are an error.
+    if (!isSound(document)) return;
+    const policy = policyOf(document);
+    const own = Object.keys(entries).filter((key) => key.includes('{v}'));
+    const key = own[at % own.length];
+    if (key === undefined) return;
+    const kind = list === 'requests' ? 'request' : 'resource';
+    const when = { [kind]: key, variables: { v: wanted } };
+    const described = compiled({ for_all: {}, when, then: isAllowed ? 'allow' : 'deny' });
+    if (prove(described, policy, deciding()).outcome !== 'holds') return;
+    for (const name of names[list]) {
+      for (const given of claims) {
+        const principal = deciding().callerOf({ claims: given });
+        const attempt = deciding().attemptOf({ [kind]: name });
+        if (!isDescribed(described, principal, attempt)) continue;
+        const decision = policy.decide(principal, attempt);
+        expect({ name, given, isExpected: isExpected(decision, described.wanted) }).toMatchObject({ isExpected: true });
       }
     }
   },

@@ -94,11 +94,47 @@ describe('sallyport revoke', () => {
   test('ends the rights of a person, and lists what is kept', async () => {
     const token = await world.token({ sub: 'erin' });
     const result = await run(['--subject', 'erin', '--issuer', world.issuer.url, '--yes']);
-    const kept = /^kept: tokens of that subject that were issued until 20\S+Z are refused, and their streams end\n$/;
+    const kept =
+      /^kept: tokens of that subject that were issued until 20\S+Z are refused, and their streams end\nto withdraw it: sallyport revoke --lift [\w-]{22}\n$/;
     expect(result).toEqual({ code: 0, stdout: expect.stringMatching(kept) as string, stderr: '' });
     expect(await api(token)).toBe(401);
     const { code, stdout } = await run(['--list']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^\{.*"subject":"erin".*\}$/m)]);
+  });
+
+  test('ends a client, and withdraws that by its id', async () => {
+    const token = await world.token({ sub: 'ivan', client_id: 'agent-7' });
+    const result = await run(['--client', 'agent-7', '--issuer', world.issuer.url, '--yes']);
+    expect(result).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('end the agent at its authorization server too') as string,
+    });
+    expect(await api(token)).toBe(401);
+    const [, id = ''] = /--lift ([\w-]{22})\n/.exec(result.stdout) ?? [];
+    expect((await run(['--list'])).stdout).toMatch(new RegExp(`^\\{"id":"${id}".*"client":"agent-7".*"at":`, 'm'));
+    expect(await run(['--lift', id])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('not lifted') as string,
+    });
+    expect(await api(token)).toBe(401);
+    expect(await run(['--lift', id, '--yes'])).toMatchObject({ code: 0 });
+    expect(await api(token)).toBe(200);
+    expect((await run(['--list'])).stdout).not.toContain(id);
+    await world.gateway.line({ msg: 'revocation', event: 'lift', result: 'kept', id, client: 'agent-7' });
+    const again = await run(['--lift', id, '--yes']);
+    expect(again).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('answers 422: Not lifted: no rev') as string,
+    });
+  });
+
+  test('ends an actor anywhere in a chain, also one of an issuer without tokens here', async () => {
+    const elsewhere = 'https://agents.example';
+    const token = await world.token({ sub: 'judy', act: { sub: 'outer', act: { sub: 'bot', iss: elsewhere } } });
+    expect(await api(token)).toBe(200);
+    const result = await run(['--actor', 'bot', '--issuer', elsewhere, '--yes']);
+    expect(result.stdout).toContain(`no authorization server here is ${elsewhere}`);
+    expect(await api(token)).toBe(401);
   });
 
   test('ends the rights of an address', async () => {
@@ -137,6 +173,11 @@ describe('sallyport revoke', () => {
     [['--issuer', 'a']],
     [['--subject', 'a', '--issuer', 'b', '--email', 'c@d']],
     [['--list', '--email', 'c@d']],
+    [['--list', '--lift', 'a']],
+    [['--lift', 'a', '--issuer', 'b']],
+    [['--client', 'a']],
+    [['--actor', 'a', '--client', 'b', '--issuer', 'c']],
+    [['--actor', 'a', '--subject', 'b', '--issuer', 'c']],
     [[]],
   ])('%j is wrong usage', async (args) => {
     expect((await run(args)).code).toBe(2);
@@ -154,6 +195,8 @@ describe('sallyport revoke', () => {
     for (const method of ['GET', 'POST']) {
       expect((await fetch(`${world.gateway.adminUrl}/revocations`, { method })).status).toBe(401);
     }
+    const byId = `${world.gateway.adminUrl}/revocations/x`;
+    expect((await fetch(byId, { method: 'DELETE' })).status).toBe(401);
   });
 });
 

@@ -117,6 +117,7 @@ describe.skipIf(!hasRedis)('in the shared store', () => {
       max: 2,
       onNews: (revocations, dropped) => keeper.take({ revocations, dropped }),
       onComplete() {},
+      isLifted: () => false,
       known: () => index.all(),
       onCorrupt: (key) => full.push(key),
     });

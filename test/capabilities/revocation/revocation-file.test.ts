@@ -24,7 +24,7 @@ test('a line that a crash cut is dropped, and a damaged file is refused', async 
   await file.close();
   expect(await readFile(path, 'utf8')).toBe(`${whole}${JSON.stringify(eventOf('bob'))}\n`);
   // A member that is not known narrows what is revoked: without it, the line would speak of every token of the issuer.
-  const unknown = JSON.stringify({ ...eventOf('x'), revocations: [{ ...revocation, client: 'agent' }] });
+  const unknown = JSON.stringify({ ...eventOf('x'), revocations: [{ ...revocation, tenant: 'acme' }] });
   for (const damaged of ['garbage', unknown]) {
     await writeFile(path, `${damaged}\n${whole}`);
     await expect(open()).rejects.toThrow('line 1 is not a revocation, and is not the last one; restore the file');

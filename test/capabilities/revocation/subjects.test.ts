@@ -24,11 +24,12 @@ function revokedBy(subject: unknown, tokens: readonly Token[]): readonly boolean
 interface Token {
   readonly sub?: string;
   readonly iat?: number;
+  readonly client?: string;
   readonly [claim: string]: unknown;
 }
 
-function principalOf({ sub = 'x', iat = at, ...claims }: Token) {
-  return { issuer, subject: sub, issuedAt: iat, claims };
+function principalOf({ sub = 'x', iat = at, client, ...claims }: Token) {
+  return { issuer, subject: sub, issuedAt: iat, claims, clientId: client };
 }
 
 const [first, second] = [
@@ -50,6 +51,27 @@ const named: [title: string, subject: object, revoked: Token[], others: Token[]]
     { format: 'jwt_id', iss: issuer, jti: 'a' },
     [{ jti: 'a', iat: at + 3 }],
     [{ jti: 'b' }],
+  ],
+  [
+    'an application: a client',
+    { format: 'complex', application: opaque('bot') },
+    [{ client: 'bot' }],
+    [{ client: 'b' }],
+  ],
+  [
+    'an application of the issuer, for one person',
+    { format: 'complex', user: person('jane'), application: { format: 'iss_sub', iss: issuer, sub: 'bot' } },
+    [{ sub: 'jane', client: 'bot' }, { sub: 'jane' }],
+    [
+      { sub: 'joe', client: 'bot' },
+      { sub: 'jane', client: 'other' },
+    ],
+  ],
+  [
+    'an application beside a session is left out',
+    { format: 'complex', session: opaque('s1'), application: opaque('bot') },
+    [{ ...first, client: 'other' }],
+    [{ ...second, client: 'bot' }],
   ],
   [
     'one session of a person',

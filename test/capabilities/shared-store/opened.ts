@@ -191,6 +191,7 @@ export function revocationsAt(
       for (const revocation of news) known.set(revocation.subject ?? '', revocation);
     },
     onComplete() {},
+    isLifted: () => false,
     known: () => known.values(),
     onCorrupt,
   });
