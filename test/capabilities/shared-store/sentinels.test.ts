@@ -150,7 +150,7 @@ describe.skipIf(!hasRedis)('a store that sentinels watch', () => {
       [`:s3cr3t-of-stores@127.0.0.1:${port}/other?sentinel_password=s3cr3t-of-sentinels`, 'No such master'],
       [`:s3cr3t-of-stores@127.0.0.1:1/mymaster?sentinel_password=s3cr3t-of-sentinels`, 'ECONNREFUSED'],
     ] as const)
-      expect(await problemAt(`redis+sentinel://${rest}`)).toContain(problem);
+      await expect.poll(() => problemAt(`redis+sentinel://${rest}`), { timeout: 10_000 }).toContain(problem);
   });
 
   test('R-338: is reached over TLS, as the sentinels are, and only with a trusted certificate', async () => {
