@@ -7,7 +7,7 @@
  */
 
 import { decidingBy } from '../src/analysis/review/run-tests.ts';
-import { compilePolicy } from '../src/core/policy/compile.ts';
+import { compilePolicy } from '../src/policy-parts/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/core/policy/document.ts';
 import { closeHierarchy } from '../src/core/model/principal.ts';
 import { compileProperty, type PropertyDocument } from '../src/policy-files/property.ts';

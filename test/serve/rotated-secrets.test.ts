@@ -52,18 +52,18 @@ test('a swap of the symbolic link rotates secrets, and no call under load has a 
   const { secrets, gateway } = await started();
   expect(await sent(gateway)).toEqual(['s3cr3t-one-1', 's3cr3t-two-1']);
   const before = upstream.seen.length;
-  let isOver = false;
+  const over = new AbortController();
   const load = Array.from({ length: 8 }, async () => {
-    while (!isOver) expect((await fetch(`${gateway.url}/api`)).status).toBe(200);
+    while (!over.signal.aborted) expect((await fetch(`${gateway.url}/api`)).status).toBe(200);
   });
   for (const generation of [2, 3, 4]) {
     await gateway.after(() => mount(secrets, `..${generation}`, pair(generation)));
     await expect.poll(() => sent(gateway)).toEqual([`s3cr3t-one-${generation}`, `s3cr3t-two-${generation}`]);
   }
-  isOver = true;
+  over.abort();
   await Promise.all(load);
   const pairs = new Set(
-    upstream.seen.slice(before).map(({ headers: { 'x-one': one, 'x-two': two } }) => `${one} ${two}`),
+    upstream.seen.slice(before).map(({ headers: { 'x-one': one, 'x-two': two } }) => [one, two].join(' ')),
   );
   expect([...pairs].toSorted()).toEqual([1, 2, 3, 4].map((each) => `s3cr3t-one-${each} s3cr3t-two-${each}`));
 });
@@ -118,5 +118,6 @@ test('a new secret without a file is refused as any edit, and so is an empty one
 test('session_key needs a restart', async () => {
   const { secrets, gateway } = await started();
   await gateway.save('gateway.yaml', `session_key: k3y-of-at-least-thirty-two-characters\n${yamlOf(secrets)}`);
-  await gateway.line({ msg: 'session_key changed: a restart is needed for it, the rest is in force' });
+  const msg = 'session_key changed: a restart is needed for it, the rest is in force';
+  expect(await gateway.line({ msg })).toMatchObject({ level: 'warn' });
 });

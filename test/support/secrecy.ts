@@ -73,6 +73,7 @@ export function keepConfig(config: Config): void {
     for (let i = 1; i < fields.length; i += 2) keepSecret(fields[i]);
     const token = upstreamToken.of(route);
     if (token?.kind === 'exchange') keepClient(token.exchange.credentials);
+    if (token?.kind === 'client_credentials') keepClient(token.grant.credentials);
   }
 }
 

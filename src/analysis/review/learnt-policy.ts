@@ -5,7 +5,7 @@ import { listedKinds, type ListedKind, type ListingKey } from '../../core/model/
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import { isAccepted } from '../../policy-files/policies.ts';
-import { compilePolicy } from '../../core/policy/compile.ts';
+import { compilePolicy } from '../../policy-parts/compile.ts';
 import type { PolicyDocument } from '../../core/policy/document.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { attemptOf, principalWith } from './described-caller.ts';

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
@@ -15,7 +16,7 @@ export const approvals: Capability = {
   reasons,
   metrics: approvalMetrics,
   needsShared({ routes }) {
-    const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
+    const policies = new Set(routes.flatMap(({ policy }) => (policy && approvalsKey.inPolicy(policy) ? policy : [])));
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
   },
   commands: { after: 'compare', of: approvalCommands },

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
@@ -45,7 +46,7 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
       });
       return {
         of: (route, parts) =>
-          route.policy?.hasApprovals === true ? { gate: approvalGate(route, approvals, parts) } : {},
+          route.policy && approvalsKey.inPolicy(route.policy) ? { gate: approvalGate(route, approvals, parts) } : {},
         endpoints: [createApprovalEndpoint(settings.route, { approvals, frontDoor, showPage })],
         start: () => observer.use({ settings, approvals }),
       };
@@ -113,7 +114,8 @@ function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<
   const ofQuestions: Gate = {
     enter(call, grant) {
       const { principal, action, decision } = grant;
-      const needed = principal && decision.plan?.approval(principal, action.attempt);
+      const needed =
+        principal && decision.plan && approvalsKey.inPlan(decision.plan)?.needed(principal, action.attempt);
       if (needed === undefined || needed.isShadow) return enter(call, grant);
       throw new Denial(
         reasons['approval.body'],

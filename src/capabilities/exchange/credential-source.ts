@@ -1,6 +1,4 @@
-import { hash } from 'node:crypto';
 import type { Clock } from '../../core/lib/clock.ts';
-import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CountLookup } from '../../core/model/events.ts';
@@ -8,6 +6,8 @@ import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
+import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
+import { GatewayTokens } from './gateway-token.ts';
 import type { TokenExchange, UpstreamToken } from './settings.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
 import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
@@ -29,8 +29,11 @@ export interface CredentialSources {
 export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
   const memory = new ExchangeMemory(clock, answers);
   const ownTokens = createOwnTokens(clock);
+  const gatewayTokens = new GatewayTokens(clock, count, answers);
 
   const sources = (wanted: UpstreamToken, parts: SourceParts): CredentialSource => {
+    if (wanted.kind === 'client_credentials')
+      return gatewayTokens.source(wanted.grant, requiredClient(wanted.grant, parts));
     if (wanted.kind === 'exchange') return exchangeSource(wanted.exchange, parts, { memory, ownTokens, count, clock });
     return {
       obtain: (grant, token) =>
@@ -53,8 +56,7 @@ function exchangeSource(
   { clients, revalidate }: SourceParts,
   { memory, ownTokens, count, clock }: ProcessParts,
 ): CredentialSource {
-  const client = clients.get(exchange.server.name);
-  if (client === undefined) throw new TypeError(`no client for ${exchange.server.name}`);
+  const client = requiredClient(exchange, { clients });
   const actor = exchange.actor === 'none' ? undefined : ownTokens(exchange, client);
   const ask = createTokenExchange(exchange, { client, actor, revalidate, clock });
   const purpose = purposeOf(exchange);
@@ -93,6 +95,15 @@ function exchangeSource(
   }
 }
 
+function requiredClient(
+  { server }: Pick<TokenExchange, 'server'>,
+  { clients }: Pick<SourceParts, 'clients'>,
+): AuthorizationServerClient {
+  const client = clients.get(server.name);
+  if (client === undefined) throw new TypeError(`no client for ${server.name}`);
+  return client;
+}
+
 function requiredToken(token: PresentedToken | undefined): PresentedToken {
   if (token === undefined) throw new TypeError('a credential for the upstream needs the token of the caller');
   return token;
@@ -108,39 +119,4 @@ function requiredPhantom(principal: Principal | undefined): string {
   if (principal?.introspectionJwt === undefined)
     throw new TypeError('a phantom token needs a signed introspection answer');
   return principal.introspectionJwt;
-}
-
-/** The client's own token is valid at this gateway: no answer, cached or new, may pass it to an upstream. */
-function foreignCredential(value: string, { value: own }: PresentedToken): UpstreamCredential {
-  if (value.length === own.length + 'Bearer '.length && value.endsWith(own))
-    throw new Denial(reasons['exchange.invalid'], "the token for the upstream is the client's own token");
-  return value as NonNullable<UpstreamCredential>;
-}
-
-/**
- * The settings that an exchange depends on, as one string. Two different exchanges never give the same string, since
- * each list is preceded by its count.
- */
-export function purposeOf({ server, endpoint, credentials, ...asked }: TokenExchange): string {
-  return lengthPrefixed([
-    server.issuer,
-    endpoint ?? '',
-    credentials.clientId,
-    asked.grant,
-    asked.subjectTokenType,
-    asked.requestedTokenType,
-    asked.actor,
-    ...counted(asked.audience),
-    ...counted(asked.resource),
-    ...counted(asked.scope),
-  ]);
-}
-
-/** The cache key of the credential for a subject token: SHA-256, so that the key does not reveal the token. */
-export function cacheKey(purpose: string, subjectToken: string, issuer: string): string {
-  return hash('sha256', purpose + lengthPrefixed([issuer, subjectToken]), 'base64url');
-}
-
-function counted(list: readonly string[]): readonly string[] {
-  return [String(list.length), ...list];
 }

@@ -9,16 +9,37 @@ import type { Principal } from '../../core/model/principal.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { type Finding, type Findings, findingsOn, remedyForReason } from '../finding.ts';
 import { createOwnTokens } from './issued-token.ts';
-import { type TokenExchange, upstreamToken } from './settings.ts';
+import { requestToken } from './gateway-token.ts';
+import { type GatewayGrant, type TokenExchange, upstreamToken } from './settings.ts';
 import { createTokenExchange } from './token-exchange.ts';
 
 /** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */
 export async function examineExchanges({ routes }: Pick<Config, 'routes'>): Promise<readonly Finding[]> {
   const found = routes.flatMap((route) => {
     const token = upstreamToken.of(route);
+    if (token?.kind === 'client_credentials') return examineGrant(route.name, token.grant);
     return token?.kind === 'exchange' ? examineExchange(route.name, token.exchange) : [];
   });
   return Promise.all(found);
+}
+
+/** Gets a token of the gateway's own, as a call would. */
+async function examineGrant(route: string, grant: GatewayGrant): Promise<Finding> {
+  const on = findingsOn(`routes.${route}.upstream.client_credentials`);
+  const client = createServerClient(grant.server, () => {}, Date.now);
+  const refused: Refusal[] = [];
+  try {
+    await requestToken(grant, watched(client, refused), Date.now);
+    return on.ok(`the server grants ${grant.credentials.clientId} a token for the upstream`);
+  } catch (error) {
+    if (!(error instanceof Denial)) throw error;
+    const [refusal] = refused;
+    if (refusal !== undefined) return await findingOn(on, grant, refusal, 'client_credentials');
+    const remedy = 'calls on the route get 502 or 503: check client_credentials, and that the server is reachable';
+    return on.fail(error.detail, remedyForReason(error.detail, remedy));
+  } finally {
+    client.close();
+  }
 }
 
 async function examineExchange(route: string, exchange: TokenExchange): Promise<Finding> {
@@ -78,24 +99,25 @@ const remedies: Readonly<Record<string, string>> = {
 
 async function findingOn(
   on: Findings,
-  { credentials }: TokenExchange,
+  { credentials }: Pick<TokenExchange, 'credentials'>,
   { endpoint, form, status, error }: Refusal,
+  key: 'exchange' | 'client_credentials' = 'exchange',
 ): Promise<Finding> {
   const { clientId } = credentials;
   if (status === 401 || error === 'invalid_client') {
     const text = `the server refuses the credentials of ${clientId} (${status})`;
     if (credentials.clientAuth === 'private_key_jwt') {
-      return on.fail(text, 'check exchange.client_id, and that its key is registered there');
+      return on.fail(text, `check ${key}.client_id, and that its key is registered there`);
     }
     const isAccepted = (answered: number, again: unknown): boolean => answered !== 401 && again !== 'invalid_client';
     return on.fail(text, await remedyForSecret(credentials, { endpoint, form, isAccepted }));
   }
   const code = typeof error === 'string' ? error : 'no error';
-  if (code === 'invalid_grant' || code === 'invalid_request') {
+  if (key === 'exchange' && (code === 'invalid_grant' || code === 'invalid_request')) {
     const unseen = 'whether it exchanges the tokens of callers is seen at the first call';
     return on.ok(`the server accepts the credentials of ${clientId}, and refuses a made-up token (${code}): ${unseen}`);
   }
-  const text = `the server answers ${status} ${code} to an exchange`;
-  const remedy = remedies[code];
+  const text = `the server answers ${status} ${code} to ${key === 'exchange' ? 'an exchange' : 'the gateway'}`;
+  const remedy = remedies[code]?.replaceAll('exchange.', `${key}.`);
   return remedy === undefined ? on.warn(text, 'look at its log, and call once') : on.fail(text, remedy);
 }

@@ -13,7 +13,10 @@ import { reasons } from './reasons.ts';
  *
  * @throws {Denial} `exchange.refused` if neither names one, `authorization_server.unavailable` without metadata.
  */
-export async function tokenEndpoint(exchange: TokenExchange, client: AuthorizationServerClient): Promise<string> {
+export async function tokenEndpoint(
+  exchange: Pick<TokenExchange, 'endpoint'>,
+  client: AuthorizationServerClient,
+): Promise<string> {
   const endpoint = exchange.endpoint ?? (await client.metadata()).tokenEndpoint;
   if (endpoint !== undefined) return endpoint;
   throw new Denial(reasons['exchange.refused'], 'the metadata has no token_endpoint; set exchange.endpoint');

@@ -1,5 +1,5 @@
 /**
- * Tokens that the gateway gets for upstreams: token exchange, RFC 8693, and phantom tokens.
+ * Tokens that the gateway gets for upstreams: token exchange, RFC 8693, phantom tokens, and its own, RFC 6749 §4.4.
  *
  * @module
  */
@@ -12,6 +12,7 @@ import { readUpstreamToken, upstreamToken } from './settings.ts';
 export const exchange: Capability = {
   name: 'exchange',
   reasons,
+  readsPublic: true,
   read:
     (_root, { servers }) =>
     (field, route) => {

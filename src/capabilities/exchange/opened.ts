@@ -20,7 +20,7 @@ export function openExchange({ events, clock, answers }: ProcessParts): InProces
         let source: CredentialSource | undefined;
         return {
           credential: {
-            ...(wanted.kind === 'exchange' && { span: 'exchange' }),
+            ...(wanted.kind !== 'phantom' && { span: 'exchange' }),
             obtain(grant, token) {
               if (source !== undefined) return source.obtain(grant, token);
               return loaded().then((create) => {

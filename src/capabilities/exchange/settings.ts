@@ -33,22 +33,39 @@ export interface TokenExchange {
   readonly actor: 'none' | 'client_credentials';
 }
 
-/** A token that the gateway gets for the upstream: by an exchange, or with the introspection of the caller's. */
+/** A token for the gateway itself, RFC 6749 §4.4, at most one at a time. */
+export type GatewayGrant = Pick<
+  TokenExchange,
+  'server' | 'credentials' | 'endpoint' | 'audience' | 'resource' | 'scope'
+>;
+
+/** A token that the gateway gets for the upstream: its own, by an exchange, or with introspection of the caller's. */
 export type UpstreamToken =
   | { readonly kind: 'phantom' }
+  | { readonly kind: 'client_credentials'; readonly grant: GatewayGrant }
   | { readonly kind: 'exchange'; readonly exchange: TokenExchange };
 
 /** What the upstream of a route gets in place of the caller's token; undefined: nothing, or that token itself. */
 export const upstreamToken = new Slot<UpstreamToken>();
 
-/** `upstream.token` and `upstream.exchange` of a route. */
+/** `upstream.token`, `upstream.exchange` and `upstream.client_credentials` of a route. */
 export function readUpstreamToken(
   upstream: Field<UpstreamKeys | undefined>,
-  route: Pick<Route, 'tokens' | 'authorizationServers'>,
+  route: Pick<Route, 'tokens' | 'authorizationServers' | 'public'>,
   servers: ReadonlyMap<string, AuthorizationServer>,
 ): UpstreamToken | undefined {
   const [token, exchange] = [upstream.get('token'), upstream.get('exchange')];
   const kind = token.choice();
+  const own = upstream.get('client_credentials');
+  if (kind === 'client_credentials') {
+    if (!own.present) token.addProblem('client_credentials needs the key client_credentials beside it');
+    const grant = readGrant(own, servers);
+    if (exchange.present) exchange.addProblem('applies only with token: exchange', 'key');
+    return grant && { kind, grant };
+  }
+  if (own.present) own.addProblem('applies only with token: client_credentials', 'key');
+  // Reported as a contradiction.
+  if (route.public) return undefined;
   if (kind !== 'exchange') {
     if (exchange.present) exchange.addProblem('applies only with token: exchange', 'key');
     if (kind !== 'phantom') return undefined;
@@ -83,6 +100,19 @@ function requireSignedAnswers(
 
 type Servers = ReadonlyMap<string, AuthorizationServer>;
 type ExchangeField = Field<UpstreamKeys['exchange']>;
+type ClientField = Field<UpstreamKeys['client_credentials'] | UpstreamKeys['exchange']>;
+
+function readGrant(field: Field<UpstreamKeys['client_credentials']>, servers: Servers): GatewayGrant | undefined {
+  const server = exchangeServer(field, servers);
+  const grant = {
+    credentials: readClient(field, server),
+    endpoint: field.get('endpoint').read(endpointUrl),
+    audience: field.get('audience').list(anyText),
+    resource: field.get('resource').list(resourceUri),
+    scope: field.get('scope').list(anyText),
+  };
+  return server && { ...grant, server };
+}
 
 function readExchange(field: ExchangeField, servers: Servers): TokenExchange | undefined {
   const server = exchangeServer(field, servers);
@@ -112,7 +142,7 @@ function requireOnBehalfOf(field: ExchangeField): void {
 }
 
 /** The client of the block, or else that of the server's introspection, but never a mixture of the two. */
-function readClient(field: ExchangeField, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
+function readClient(field: ClientField, server: AuthorizationServer | undefined): TokenExchange['credentials'] {
   const method = field.get('client_auth');
   if (hasCredentials(field)) {
     if (!field.get('client_id').present) field.addProblem('missing key: client_id');
@@ -127,7 +157,7 @@ function readClient(field: ExchangeField, server: AuthorizationServer | undefine
   return noCredentials;
 }
 
-function exchangeServer(field: ExchangeField, servers: Servers): AuthorizationServer | undefined {
+function exchangeServer(field: ClientField, servers: Servers): AuthorizationServer | undefined {
   const server = field.get('server');
   if (server.present) return server.read(serverIn(servers));
   const [only, ...others] = servers.values();

@@ -289,7 +289,7 @@ export class ExchangeMemory {
 }
 
 /** Another replica, perhaps of another release, may have written the entry. */
-function isCredential(answer: unknown): answer is KeptCredential {
+export function isCredential(answer: unknown): answer is KeptCredential {
   if (typeof answer !== 'object' || answer === null) return false;
   const { value, obtainedAt } = answer as Partial<KeptCredential>;
   return typeof value === 'string' && typeof obtainedAt === 'number';

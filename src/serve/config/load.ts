@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -188,8 +189,10 @@ function openApprovers({ approvals, routes }: ConfigFromRoot, folder: ReadPolici
   const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
   const message = `${why}: add claims, or write {} to let any person approve`;
   const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
-  return [...policies].flatMap(({ name, openApprovers: paths }) =>
-    paths.map((path) => folder.problemAt(name, { path, part: 'value', message })),
+  return [...policies].flatMap((policy) =>
+    (approvalsKey.inPolicy(policy)?.openApprovers ?? []).map((path) =>
+      folder.problemAt(policy.name, { path, part: 'value', message }),
+    ),
   );
 }
 

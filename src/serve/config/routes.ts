@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { Policy } from '../../core/model/policy.ts';
@@ -169,7 +170,8 @@ function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Rou
   if (!isPublic) return;
   if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
   const token = upstream.get('token');
-  if (token.present && token.choice() !== 'none') token.addProblem(`${token.quoted()} ${message}`);
+  if (token.present && !['none', 'client_credentials'].includes(token.choice()))
+    token.addProblem(`${token.quoted()} ${message}`);
 }
 
 function trustedServers(
@@ -234,7 +236,7 @@ function readPolicy(
   }
   const found = folder.policies.get(policy);
   // Without them no person could approve, and no stage would ask.
-  if (found?.hasApprovals === true && !referents.hasApprovals)
+  if (found && approvalsKey.inPolicy(found) !== undefined && !referents.hasApprovals)
     field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }

@@ -265,7 +265,20 @@ export const everyKey: unknown = {
       below: 'pass',
       query: 'refuse',
       refusals: { final: 'tool_error' },
-      upstream: { url: 'http://127.0.0.1:3001/mcp' },
+      upstream: {
+        url: 'http://127.0.0.1:3001/mcp',
+        token: 'client_credentials',
+        client_credentials: {
+          server: 'main',
+          client_id: 'gateway',
+          client_secret: 's3cr3t',
+          client_auth: 'client_secret_post',
+          endpoint: 'http://as:9000/token',
+          audience: ['crm'],
+          resource: ['https://crm.example/'],
+          scope: ['crm'],
+        },
+      },
     },
   ],
 };

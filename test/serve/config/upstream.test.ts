@@ -14,7 +14,7 @@ url http://x/?token=hunter2 → :12:12: routes[0].upstream.url: "http://x/?…" 
 url http://u:hunter2@x → :12:12: routes[0].upstream.url: "…@x" contains a user or password
 url "http:u:hunter2@x" → :12:12: routes[0].upstream.url: "…@x" is not an http(s) URL
 url http://u:hunt/er2@x → :12:12: routes[0].upstream.url: "…@x" is not an http(s) URL
-upstream token: same → :13:14: routes[0].upstream.token: "same" is not one of none, phantom, exchange, forward
+upstream token: same → :13:14: routes[0].upstream.token: "same" is not one of none, phantom, exchange, client_credentials, forward
 upstream allow_response_headers: [x-powered-by]
   :13:32: routes[0].upstream.allow_response_headers[0]: "x-powered-by" is not one of ${commands}
 upstream allow_response_headers: [X-Accel-Redirect]
