@@ -50,7 +50,7 @@ export class TooManyCodes extends errors.CustomOIDCProviderError {
  */
 export async function saveDevice(id: string, payload: AdapterPayload, store: Store): Promise<number> {
   const { exp = 0, userCode, accountId, error, inFlight } = payload;
-  const owner = ownMember(payload['deviceInfo'], 'address');
+  const owner = ownMember(payload['deviceInfo'], 'network');
   const expiresAt = exp * 1000 + ENDED_MS;
   const record = { value: payload, expiresAt, owner: typeof owner === 'string' ? owner : undefined };
   const place = digestOf(String(userCode));
@@ -106,7 +106,7 @@ async function endDevice(
   { store, place, nowMs }: { readonly store: Store; readonly place: string; readonly nowMs: number },
 ): Promise<undefined> {
   if ((await store.take('UserCode', place)) !== id) return;
-  const owner = ownMember(payload['deviceInfo'], 'address');
+  const owner = ownMember(payload['deviceInfo'], 'network');
   await store.set({
     kind: 'DeviceCode',
     id,

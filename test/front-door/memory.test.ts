@@ -54,6 +54,6 @@ test('what is full of used assertions answers 503, and forgets none', async () =
 test('a device code that finds no room leaves no user code', async () => {
   const store = createMemoryStore(Date.now);
   const payload = { exp: Date.now() / 1000 + 600, userCode: 'BBBB', deviceInfo: { text: 'x'.repeat(20_000) } };
-  await expect(saveDevice('id', payload as never, store)).rejects.toThrow();
+  await expect(saveDevice('id', payload as never, store)).rejects.toThrow('invalid_request');
   expect(await store.get('UserCode', digestOf('BBBB'))).toBeUndefined();
 });
