@@ -133,7 +133,7 @@ export function heldTogether(
 
 /** The settings of capabilities, which `Slot` reads. */
 interface Holder {
-  readonly slots: ReadonlyMap<object, object> | undefined;
+  readonly slots?: ReadonlyMap<object, object> | undefined;
 }
 
 /**
