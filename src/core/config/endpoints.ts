@@ -7,7 +7,8 @@
 import { quoted } from '../lib/wording.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
-import type { Endpoint, Route } from '../model/route.ts';
+import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 import type { Field } from './field.ts';
 
 /** An endpoint that the gateway answers itself: its callers are authenticated as on any route. */

@@ -1,5 +1,5 @@
 import type { Principal } from './principal.ts';
-import type { Endpoint } from './route.ts';
+import type { Endpoint } from './endpoint.ts';
 
 /** Answers whether tokens were revoked. */
 export interface RevocationCheck {
