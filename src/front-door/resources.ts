@@ -1,5 +1,6 @@
 import { errors } from 'oidc-provider';
 import type { Config } from '../core/model/config.ts';
+import { approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import type { Endpoint } from '../core/model/endpoint.ts';
@@ -32,12 +33,11 @@ interface NamedResource {
 }
 
 /** Collects the resources of `config`. */
-export function createResources({
-  routes,
-  approvals,
-  frontDoor,
-  publicUrl,
-}: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'approvals' | 'frontDoor'>>): Resources {
+export function createResources(
+  config: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'slots' | 'frontDoor'>>,
+): Resources {
+  const { routes, frontDoor, publicUrl } = config;
+  const approvals = approvalSettings.of(config);
   const all = approvals === undefined ? routes : [...routes, approvals.route];
   const trusting = all.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),

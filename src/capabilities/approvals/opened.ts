@@ -10,7 +10,7 @@ import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
-import type { ApprovalSettings } from '../../core/model/config.ts';
+import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
@@ -39,7 +39,9 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
   const observer = new ApprovalEvents(log, meters);
   const book = createBook(store, clock);
   return {
-    open({ config: { approvals: settings, routes, frontDoor } }) {
+    open({ config }) {
+      const settings = approvalSettings.of(config);
+      const { routes, frontDoor } = config;
       if (settings === undefined) return { of: () => ({}), start: () => observer.use(undefined) };
       const approvals = loadOnce(async () => {
         const { Approvals: Loaded } = await import('./approvals.ts');

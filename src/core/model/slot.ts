@@ -1,6 +1,6 @@
 /** The settings of capabilities, which `Slot` reads. */
 interface Holder {
-  readonly slots: ReadonlyMap<object, object> | undefined;
+  readonly slots?: ReadonlyMap<object, object> | undefined;
 }
 
 /**

@@ -32,8 +32,6 @@ export interface Referents {
   readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** `limits.rate`, the default of routes. */
   readonly rate: CallerRate | undefined;
-  /** Whether `approvals` is configured. */
-  readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
   readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
@@ -236,9 +234,6 @@ function readPolicy(
     field.addProblem(`${file} has ${only.key}, which needs protocol: ${only.protocol}`);
   }
   const found = folder.policies.get(policy);
-  // Without them no person could approve, and no stage would ask.
-  if (found && approvalsKey.inPolicy(found) !== undefined && !referents.hasApprovals)
-    field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }
 

@@ -38,6 +38,7 @@ import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { createAdmit, createAdmitUpgrade, methodsOf } from '../../core/gateway/route/admit.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
+import { revocations } from '../../capabilities/all.ts';
 import type { Opened, OwnEndpoint, OwnListener } from '../../capabilities/capability.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import type { Events } from '../../core/model/events.ts';
@@ -81,10 +82,9 @@ export function createWiring(
   const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
+  const ending = revocations?.settingsOf(config);
   const guard =
-    config.revocation &&
-    processScope.revocation &&
-    createRevocationGuard(processScope.revocation.check, config.revocation.keepMs, clock);
+    ending && processScope.revocation && createRevocationGuard(processScope.revocation.check, ending.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
