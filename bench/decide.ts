@@ -7,10 +7,11 @@
  * @module
  */
 import { markdownTable } from './table.ts';
-import { mcpMethod, type TargetKind } from '../src/core/model/mcp.ts';
+import { mcpMethod } from '../src/core/model/mcp.ts';
+import type { TargetKind } from '../src/core/model/mcp-method.ts';
 import type { Attempt, Policy } from '../src/core/model/policy.ts';
 import type { Principal } from '../src/core/model/principal.ts';
-import { compilePolicy } from '../src/core/policy/compile.ts';
+import { compilePolicy } from '../src/policy-parts/compile.ts';
 import type { ConditionDocument } from '../src/core/policy/document.ts';
 
 /** A scenario: the entry of each index, and a caller whom it allows, or does not. */

@@ -8,22 +8,26 @@ import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { AuthorizationServer, AuthorizationServerClient } from '../core/model/authorization-server.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../core/model/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
 import type { Address, Config } from '../core/model/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from './finding.ts';
-import type { Gate, OnRoute, Slot } from '../core/model/gate.ts';
+import type { Gate } from '../core/model/gate.ts';
+import type { Slot } from '../core/model/slot.ts';
+import type { OnRoute } from '../core/model/on-route.ts';
 import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts';
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { Endpoint, OwnFields, Proofs, Rate, Route, Statement } from '../core/model/route.ts';
+import type { OwnFields, Route, Statement } from '../core/model/route.ts';
+import type { Endpoint, Proofs } from '../core/model/endpoint.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { Failures } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Denial } from '../core/model/denial.ts';
-import type { FrontDoorRevocations, OperatorRevocations, RevocationSettings } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations, OperatorRevocations } from '../core/model/revocation.ts';
 import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
 import type { Log } from '../core/telemetry/log.ts';
 import type { Metrics } from '../core/telemetry/metrics.ts';
@@ -38,6 +42,8 @@ export type SlotEntry =
 /** What the configuration defines, for keys that name it. */
 interface Defined {
   readonly publicUrl: string;
+  /** The name of the folder of policies in messages. */
+  readonly folderLabel: string;
   readonly servers: ReadonlyMap<string, AuthorizationServer>;
 }
 
@@ -78,7 +84,7 @@ export interface ProcessParts {
 
 /** The parts of one configuration that a capability may use. */
 export interface ConfigParts {
-  readonly config: Pick<Config, 'publicUrl' | 'routes'> & Partial<Pick<Config, 'approvals' | 'frontDoor'>>;
+  readonly config: Pick<Config, 'publicUrl' | 'routes'> & Partial<Pick<Config, 'slots' | 'frontDoor'>>;
   /** For keys that are derived from it: `session_key`, or random in this process. */
   readonly secret: string | Buffer;
   /** By the names of `authorization_servers`. */
@@ -143,11 +149,16 @@ export interface PolicyFolderReader {
   readonly problemAt: (policy: string, violation: Violation) => Problem;
 }
 
+/** A mistake in a policy. */
+interface PolicyViolation extends Violation {
+  readonly policy: string;
+}
+
 /** The settings that a section of the configuration may refer to. */
 export interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | 'admin' | 'frontDoor' | 'routes'> {
   readonly servers: Config['authorizationServers'];
   /** The default rate of routes. */
-  readonly rate: Rate | undefined;
+  readonly rate: Route['rate'];
   /** The folder of `gateway.yaml`. */
   readonly base: string;
 }
@@ -248,13 +259,6 @@ export interface OpenedLines {
   close(): void;
 }
 
-/** The settings that `revocation` refers to. */
-export interface RevocationReferents extends Pick<Config, 'publicUrl' | 'frontDoor' | 'routes'> {
-  readonly servers: Config['authorizationServers'];
-  /** The folder of `gateway.yaml`. */
-  readonly base: string;
-}
-
 /** The parts of a process that its revocation uses. */
 export interface RevocationParts {
   readonly config: Config;
@@ -322,10 +326,10 @@ export interface ToldRevocations {
 
 /** What ends rights before tokens expire. */
 interface RevocationProvider {
-  /** Problems are reported to the field, and the result is then not used. */
-  read(field: Field<GatewayKeys['revocation']>, referents: RevocationReferents): RevocationSettings | undefined;
+  /** How long a revocation is remembered; undefined: nothing ends rights under this configuration. */
+  settingsOf(config: Config): { readonly keepMs: number } | undefined;
   /** Opens what is kept, before the first request. Rejects with a {StartFault} if it cannot be used. */
-  open(parts: RevocationParts): Promise<KeptRevocations>;
+  open(parts: RevocationParts): Promise<KeptRevocations | undefined>;
   /** What a process answers the admin listener. */
   answers(kept: KeptRevocations | undefined): readonly Answered[];
   /** Follows it in a front door: from the store, or by what the gateway tells it. */
@@ -360,8 +364,10 @@ export interface Capability {
   readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
+  /** Mistakes in policies of a configuration that is valid otherwise. */
+  readonly policyProblems?: (config: Pick<Config, 'routes' | 'slots'>) => readonly PolicyViolation[];
   /** Probable mistakes in a valid configuration. */
-  readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'revocation'>) => readonly Violation[];
+  readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'slots'>) => readonly Violation[];
   /**
    * What processes of this configuration must know together, in words that follow "because": `the policy orders has
    * quotas`. Several processes need `shared` for it.

@@ -47,9 +47,10 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
     const logStore: LogStore = (...event) => log.event(...event);
-    const hasTold = config.revocation !== undefined && config.shared !== undefined;
+    const endsRights = revocations?.settingsOf(config) !== undefined;
+    const hasTold = endsRights && config.shared !== undefined;
     const told = hasTold ? await revocations?.follow(config, { log: logStore, openStore }) : undefined;
-    if (config.revocation !== undefined && told === undefined)
+    if (endsRights && told === undefined)
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
       revocations: told?.check,

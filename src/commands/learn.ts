@@ -5,7 +5,7 @@ import { isAccepted } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Route } from '../core/model/route.ts';
-import { compilePolicy } from '../core/policy/compile.ts';
+import { compilePolicy } from '../policy-parts/compile.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../analysis/review/replay.ts';
 import { learntPolicy, type LearntPolicy } from '../analysis/review/learnt-policy.ts';
 import { isPolicyDecision } from '../analysis/review/recorded-decision.ts';

@@ -1,3 +1,4 @@
+import { historyKey } from '../policy-parts/history/key.ts';
 import { besidePolicies } from '../capabilities/all.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
 import { policiesIn } from '../policy-files/policies.ts';
@@ -27,7 +28,7 @@ export async function replay(log: string, options: OptionsOf<'replay'>): Promise
   let passedOver = 0;
   const reader = new LogReader();
   // Whether a call was refunded is known only later in the log.
-  const isOverTime = [...edited.values()].some((policy) => policy?.isOverTime === true);
+  const isOverTime = [...edited.values()].some((policy) => policy && historyKey.inPolicy(policy));
   const records = isOverTime ? await allOf(reader.records(log)) : reader.records(log);
   const calls = Array.isArray(records) ? callsOf(records) : undefined;
   const parts = { scopeHierarchy: config.scopeHierarchy, judgeOverTime: calls?.judge };

@@ -5,7 +5,7 @@ import { createJsonFetcher } from '../tokens/servers/fetch-json.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isSameSecret } from '../core/lib/digest.ts';
-import type { ApprovalSettings } from '../core/model/config.ts';
+import type { ApprovalSettings } from '../core/model/approval-settings.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { isRegistered } from './clients.ts';
 import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';

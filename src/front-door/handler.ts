@@ -3,7 +3,8 @@ import { parse as parseForm, type ParsedUrlQuery, stringify as formText } from '
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
-import type { ApprovalSettings, Config } from '../core/model/config.ts';
+import type { Config } from '../core/model/config.ts';
+import { type ApprovalSettings, approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
 import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
@@ -216,7 +217,8 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   }
 }
 
-function approvalsOf({ approvals }: Config): ApprovalSettings | undefined {
+function approvalsOf(config: Config): ApprovalSettings | undefined {
+  const approvals = approvalSettings.of(config);
   return approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) === true ? approvals : undefined;
 }
 

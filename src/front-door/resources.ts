@@ -1,8 +1,9 @@
 import { errors } from 'oidc-provider';
 import type { Config } from '../core/model/config.ts';
+import { approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
-import type { Endpoint } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 import { MAX_URL_LENGTH } from './url-pattern.ts';
 
 /** The resources that the front door issues tokens for: those of the routes that trust it. */
@@ -32,12 +33,11 @@ interface NamedResource {
 }
 
 /** Collects the resources of `config`. */
-export function createResources({
-  routes,
-  approvals,
-  frontDoor,
-  publicUrl,
-}: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'approvals' | 'frontDoor'>>): Resources {
+export function createResources(
+  config: Pick<Config, 'routes' | 'publicUrl'> & Partial<Pick<Config, 'slots' | 'frontDoor'>>,
+): Resources {
+  const { routes, frontDoor, publicUrl } = config;
+  const approvals = approvalSettings.of(config);
   const all = approvals === undefined ? routes : [...routes, approvals.route];
   const trusting = all.filter(({ authorizationServers }) =>
     authorizationServers.some(({ name }) => name === FRONT_DOOR),

@@ -4,6 +4,7 @@ import { ownMember } from '../core/lib/json/own-member.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { compilePolicy } from '../core/policy/compile.ts';
 import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
+import { conditionsInParts, partsOf } from '../policy-parts/parts.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
@@ -147,7 +148,12 @@ async function compile(
       const mistakes = mistakesIn(file.value, file.isPlain);
       faults.push(...mistakes.faults, ...(await slowPatterns(file.value)));
       warnings.push(...mistakes.warnings.map((each) => problemIn(file, each)).toSorted(inTextOrder));
-      const policy = compilePolicy(name, file.value, `${name}@${hash('sha256', text).slice(0, DIGITS)}`);
+      const policy = compilePolicy(
+        name,
+        file.value,
+        await partsOf(file.value),
+        `${name}@${hash('sha256', text).slice(0, DIGITS)}`,
+      );
       if (faults.length === 0) return policy;
     }
   } catch (error) {
@@ -158,7 +164,7 @@ async function compile(
   return undefined;
 }
 
-/** Whether `check` accepts a policy document, which has no regular expression. */
+/** Whether `check` accepts a policy document that has neither a regular expression nor keys of parts. */
 export function isAccepted(document: unknown): document is PolicyDocument {
   const faults = [...violations('policy', document), ...placeholdersIn(document)];
   if (!fits(document, faults) || mistakesIn(document).faults.length > 0) return false;
@@ -172,7 +178,7 @@ export function isAccepted(document: unknown): document is PolicyDocument {
 
 /** The scopes that callers need; those of approvers are for another token. */
 function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
-  return conditionsIn(document)
+  return conditionsIn(document, conditionsInParts)
     .filter(({ path }) => !path.includes('by'))
     .flatMap(({ path, condition: { scope = [] } }) =>
       typeof scope === 'string'
@@ -183,7 +189,7 @@ function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
 
 /** Callers choose arguments: an expression that takes seconds for one would block every other request. */
 async function slowPatterns(document: PolicyDocument): Promise<readonly Violation[]> {
-  const patterns = matchedPatterns(document);
+  const patterns = matchedPatterns(document, conditionsInParts);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
   const { slowPart } = await import('./slow-pattern.ts');

@@ -3,11 +3,12 @@
  * variable are compared as they are written.
  */
 
+import { conditionsInParts } from '../policy-parts/parts.ts';
+import type { PastDocument } from '../policy-parts/history/document.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import {
   conditionsIn,
   matchedPatterns,
-  type PastDocument,
   type PolicyDocument,
   type PredicateDocument,
   type ValueDocument,
@@ -32,7 +33,7 @@ interface PolicyMistakes {
 export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => boolean = () => false): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
-  for (const { path, condition } of conditionsIn(document)) {
+  for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
     const { scope, acr, claims = {}, arguments: callArguments = {} } = condition;
     if (scope !== undefined) {
       const fault = commasBetween(scope, [...path, 'scope']);
@@ -48,7 +49,7 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
       warnings.push(...valueWarnings(value, [...path, 'arguments', pointer], isPlain));
     }
   }
-  for (const { path, source } of matchedPatterns(document)) {
+  for (const { path, source } of matchedPatterns(document, conditionsInParts)) {
     const { fault, warning } = slashesAround(source);
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });

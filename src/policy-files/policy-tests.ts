@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { actorFlaw } from '../core/model/actors.ts';
-import type { EarlierCall } from '../core/model/history.ts';
+import type { EarlierCall } from '../policy-parts/history/call-history.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../core/policy/approval.ts';
+import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { requestFlaw } from '../core/policy/requests.ts';

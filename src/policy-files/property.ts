@@ -1,7 +1,8 @@
-import { type ListedKind, type TargetKind, targetKinds } from '../core/model/mcp.ts';
+import { targetKinds } from '../core/model/mcp.ts';
+import type { ListedKind, TargetKind } from '../core/model/mcp-method.ts';
 import { type Decision, denialIn } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../core/policy/approval.ts';
+import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { AllCondition } from '../core/policy/conditions/groups.ts';
 import { compileCondition } from '../core/policy/conditions/compile-condition.ts';
 import { leavesOf } from '../core/policy/conditions/condition.ts';

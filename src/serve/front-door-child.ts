@@ -43,7 +43,7 @@ async function begin(
   try {
     const config = await loadSnapshot(file, snapshot);
     const log = (...event: LogEvent): void => tell({ kind: 'event', event });
-    const told = config.revocation && (await revocations?.follow(config, { log, openStore }));
+    const told = revocations?.settingsOf(config) && (await revocations.follow(config, { log, openStore }));
     onKnown(told);
     const running = await startFrontDoor(config, {
       revocations: told?.check,

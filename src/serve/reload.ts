@@ -106,10 +106,8 @@ export const places: Readonly<Record<string, Place>> = Object.assign(
     'front_door.keys': { section: 'frontDoor', member: 'keys' },
     'limits.idle': { section: 'limits', member: 'idleMs' },
     'limits.request_headers': { section: 'limits', member: 'requestHeadersBytes' },
-    'log.chain': { section: 'log', member: 'chain' },
     'log.file': { section: 'log', member: 'file' },
     session_key: { section: 'sessionKey' },
-    'revocation.file': { section: 'revocation', member: 'file' },
   } satisfies Partial<Record<RestartKey, CorePlace>>,
   ...capabilities.map(({ restarts }) => restarts),
 );

@@ -7,16 +7,14 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
+import { revocations } from '../capabilities/all.ts';
 import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import type { createMcp } from '../mcp/mcp-route.ts';
-import type {
-  AuthorizationServer,
-  AuthorizationServerClient,
-  ServerState,
-} from '../core/model/authorization-server.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import type { AuthorizationServerClient, ServerState } from '../core/model/authorization-server-client.ts';
 import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';
@@ -141,7 +139,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     events.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
     for (const warning of next.warnings) log.event('warn', warning);
-    if (next.revocation !== undefined && surroundings.revocation === undefined)
+    if (surroundings.revocation === undefined && revocations?.settingsOf(next) !== undefined)
       log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }
 

@@ -112,7 +112,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   let kept: KeptRevocations | undefined;
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
-    if (config.revocation !== undefined) kept = await revocations?.open({ config, log, clock, openStore });
+    kept = await revocations?.open({ config, log, clock, openStore });
     const surroundings = { log, events, meters, clock, key, tracing, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {

@@ -45,7 +45,7 @@ const approve = '{"name":"approve","arguments":{"claim":7}}';
 const disburse = '{"name":"disburse","arguments":{"claim":7}}';
 const mail = '{"name":"mail"}';
 
-// test/core/policy/history-rules.test.ts has the table of amounts.
+// test/policy-parts/history/rules.test.ts has the table of amounts.
 test.each([
   ['negative', pay('-5000'), 403],
   ['absent', '{"name":"pay"}', 403],

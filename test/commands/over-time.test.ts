@@ -25,7 +25,7 @@ const mail = 'when: { tool: send_email }';
 const example = (history: string, when: string, then: string): string =>
   `- name: it\n  given: { ${alice}, history: [${history}] }\n  ${when}\n  then: ${then}\n`;
 
-/** Each: the earlier calls, the call, and what is decided. test/core/policy/history.test.ts has the table of the rules. */
+/** Each: the earlier calls, the call, and what is decided. test/policy-parts/history/counting.test.ts has the table of the rules. */
 const examples: readonly (readonly [history: string, call: string, then: string])[] = [
   [approved, disburse, 'allow'],
   ['', disburse, '{ deny: history.missing }'],

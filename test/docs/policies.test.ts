@@ -10,7 +10,7 @@ import { slowPart } from '../../src/policy-files/slow-pattern.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
 import { policyReasons } from '../../src/core/model/reasons.ts';
-import { compilePolicy } from '../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../src/policy-parts/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/core/policy/document.ts';
 import { blocksIn, sectionsOf } from './page.ts';
 

@@ -8,7 +8,7 @@ import { mcpMethod, noMethod } from '../../src/core/model/mcp.ts';
 import type { Policy } from '../../src/core/model/policy.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import type { Route } from '../../src/core/model/route.ts';
-import { compilePolicy } from '../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../src/policy-parts/compile.ts';
 import { createActionReader } from '../../src/mcp/action.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
 import { createToolHeaders } from '../../src/mcp/tool-headers.ts';

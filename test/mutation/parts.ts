@@ -45,14 +45,24 @@ export const parts: Readonly<Record<string, Part>> = {
     floor: 100,
   },
   policy: {
-    mutate: ['src/core/policy/*.ts', 'src/core/policy/conditions/*.ts', 'src/policy-files/property.ts'],
+    mutate: [
+      'src/core/policy/*.ts',
+      'src/core/policy/conditions/*.ts',
+      'src/policy-files/property.ts',
+      'src/policy-parts/{approvals/approval,approvals/part,history/counting,history/part,history/rules}.ts',
+    ],
     // Steps and conditions also say when they refuse; only proofs read that.
-    tests: ['test/core/policy/*.test.ts', 'test/analysis/prove/{decisions,over-time}.test.ts'],
+    tests: [
+      'test/core/policy/*.test.ts',
+      'test/policy-parts/{approvals/approval,history/counting,history/rules}.test.ts',
+      'test/policy-files/property.test.ts',
+      'test/analysis/prove/{decisions,over-time}.test.ts',
+    ],
     floor: 100,
   },
   history: {
     mutate: ['src/capabilities/history/count.ts', 'src/policy-parts/history/{memory-ledger,track}.ts'],
-    tests: ['test/capabilities/history/*.test.ts'],
+    tests: ['test/capabilities/history/*.test.ts', 'test/policy-parts/history/{memory-ledger,track}.test.ts'],
     floor: 100,
   },
   authenticate: {
@@ -68,7 +78,11 @@ export const parts: Readonly<Record<string, Part>> = {
   prove: {
     // Not yet the files that keep results between mutants (numbers, texts of patterns), nor names and automata.
     mutate: ['src/analysis/prove/{decisions,formula}.ts'],
-    tests: ['test/analysis/prove/!(brute-force).test.ts', 'test/core/policy/{approval,authentication}.test.ts'],
+    tests: [
+      'test/analysis/prove/!(brute-force).test.ts',
+      'test/core/policy/authentication.test.ts',
+      'test/policy-parts/approvals/approval.test.ts',
+    ],
     floor: 100,
   },
 };

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../src/core/model/policy.ts';
 import type { PolicyDenial } from '../../src/core/model/denial.ts';
-import { compiledRules, compilePolicy } from '../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../src/policy-parts/compile.ts';
+import { compiledRules } from '../../src/core/policy/compile.ts';
 import type { PolicyFault } from '../../src/core/policy/document.ts';
 import {
   compileProperty,

@@ -68,6 +68,7 @@ const features = {
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   MCP: /^src\/mcp\//,
+  'parts of the policy language': /^src\/policy-parts\/(?:approvals|history)\/(?:approval|part|rules|counting)\.ts/,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,

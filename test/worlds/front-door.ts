@@ -1,4 +1,5 @@
 import { openStore } from '../../src/capabilities/all.ts';
+import { revocationSettings } from '../../src/capabilities/revocation/settings.ts';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -150,7 +151,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
     openStore,
     observer: observerInto(observed),
     onRevoked: (tokens) => gateway.endTokens(tokens),
-    ...(config.revocation !== undefined && {
+    ...(revocationSettings.of(config) !== undefined && {
       // The gateway starts after it.
       revocations: {
         isReady: () => true,

@@ -4,12 +4,14 @@
  * properties are (`src/analysis/prove`), so that none that it does not find exists.
  */
 
+import { approvalsIn, rulesOverTime } from '../prove/parts.ts';
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import { decisionWith } from '../../core/policy/approval.ts';
+import { decisionWith } from '../../policy-parts/approvals/needed-approval.ts';
 import { compiledRules, compilePolicy } from '../../core/policy/compile.ts';
 import type { Rules } from '../../core/policy/decide.ts';
-import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { Undecidable } from '../prove/text-automaton.ts';
 import { type CallKind, planFor } from '../../core/policy/plan.ts';
 import { callsIn, type PossibleCall } from '../prove/calls.ts';
@@ -145,8 +147,8 @@ function compareCalls(
 
 /** Notes that calls are under other rules over time. What these refuse depends on calls that came before. */
 function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histories }: Findings): void {
-  const before = historyInWords(planFor(rules[0], kinds[0]).rulesOverTime);
-  const after = historyInWords(planFor(rules[1], kinds[1]).rulesOverTime);
+  const before = historyInWords(rulesOverTime(planFor(rules[0], kinds[0])));
+  const after = historyInWords(rulesOverTime(planFor(rules[1], kinds[1])));
   if (before === after) return;
   const rule = ruleOf(kinds);
   const difference = { kind: 'rules over time changed', rule, witness: undefined } as const;
@@ -155,8 +157,8 @@ function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histo
 
 /** Notes that calls need other approvals. @returns the name of that difference. */
 function compareApprovals(kinds: Edited<CallKind>, rules: Edited<Rules>, { approvals }: Findings): Difference['kind'] {
-  const before = planFor(rules[0], kinds[0]).approvals;
-  const after = planFor(rules[1], kinds[1]).approvals;
+  const before = approvalsIn(planFor(rules[0], kinds[0]));
+  const after = approvalsIn(planFor(rules[1], kinds[1]));
   const kind = before.length === 0 ? 'approval added' : after.length === 0 ? 'approval removed' : 'approval changed';
   const [was, now] = [before, after].map((all) => all.map(({ rule, text }) => `${rule}: ${text}`).join('; ') || 'none');
   const rule = ruleOf(kinds);
@@ -195,7 +197,7 @@ function confirmed(
   const { approval = 'none' } = witness.given;
   const decided = [before, after].map((policy) => {
     const decision = policy.decide(principal, attempt);
-    return decisionWith(approval, decision, () => decision.plan.approval(principal, attempt));
+    return decisionWith(approval, decision, () => approvalsKey.inPlan(decision.plan)?.needed(principal, attempt));
   });
   const [was, now] = decided;
   if (was === undefined || now === undefined || kindBetween(was, now) !== kind) {

@@ -1,18 +1,19 @@
+import { noParts } from '../../core/policy/entry-part.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import {
   knownRequests,
   listedKinds,
   mcpMethod,
-  type ListedKind,
   methodsWithoutRow,
   noMethod,
-  type TargetKind,
   targetKinds,
 } from '../../core/model/mcp.ts';
+import type { ListedKind, TargetKind } from '../../core/model/mcp-method.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import { allOf } from '../../core/policy/conditions/groups.ts';
 import type { Rules } from '../../core/policy/decide.ts';
 import { type Entry, takesArguments } from '../../core/policy/entry.ts';
-import type { PastRule } from '../../core/policy/history-rules.ts';
+import type { PastRule } from '../../policy-parts/history/rules.ts';
 import { entriesFor, type Listing } from '../../core/policy/listing.ts';
 import type { CallKind } from '../../core/policy/plan.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
@@ -50,15 +51,15 @@ export function callsIn(pattern: CallPattern, policies: readonly Rules[]): reado
 function requestsIn({ request }: HttpPattern, policies: readonly Rules[]): readonly PossibleCall[] {
   const isListed = policies.some(({ listing }) => listing?.request !== undefined);
   if (request === undefined && !isListed) {
-    return [{ when: {}, kinds: policies.map(() => ({ method: noMethod, entries: undefined, covering: [] })) }];
+    return [{ when: {}, kinds: policies.map(() => ({ method: noMethod, entries: undefined, known: noRules })) }];
   }
   return classesOf('request', request ?? [], policies).map((found) => ({
     when: found.name === undefined ? undefined : { request: found.name },
     kinds: policies.map(({ listing }, index): CallKind => {
-      if (listing?.request === undefined) return { method: noMethod, entries: undefined, covering: [] };
+      if (listing?.request === undefined) return { method: noMethod, entries: undefined, known: noRules };
       const entry = found.entries[index];
       const entries = entriesFor({ ...listing, request: () => entry }, { kind: 'http', request: found.name ?? '' });
-      return { method: noMethod, entries, covering: coveringIn(found, policies, index) };
+      return { method: noMethod, entries, known: coveringIn(found, policies, index) };
     }),
   }));
 }
@@ -118,22 +119,36 @@ function message(
   const tool = targets.find(({ kind }) => kind === 'tool')?.found;
   const kinds = policies.map(({ listing }, index): CallKind => {
     const called = mcpMethod(method.name ?? methodIn(method.class));
-    if (listing === undefined) return { method: called, entries: undefined, covering: [] };
+    if (listing === undefined) return { method: called, entries: undefined, known: noRules };
     const unknown = [...targets, { kind: 'method', found: method }].filter(({ found }) => found.name === undefined);
     const finders = unknown.map(({ kind, found }) => [kind, () => found.entries[index]]);
     const found: Listing = { ...listing, ...Object.fromEntries(finders) };
     const named = targets.map((target) => ({ kind: target.kind, name: target.found.name ?? '' }));
     const attempt = { kind: 'mcp', method: called, targets: named, arguments: undefined } as const;
-    const covering = coveringIn(called.hasArguments ? tool : undefined, policies, index);
-    return { method: called, entries: entriesFor(found, attempt), covering };
+    const known = coveringIn(called.hasArguments ? tool : undefined, policies, index);
+    return { method: called, entries: entriesFor(found, attempt), known };
   });
   return { when, kinds };
 }
 
-function coveringIn(found: NameClass | undefined, policies: readonly Rules[], policy: number): readonly PastRule[] {
-  return pastRulesOf(policies).flatMap((each, index) =>
+/** No rule over time looks back at such calls. */
+const noRules: NonNullable<CallKind['known']> = new Map([[historyKey, []]]);
+
+/** The rules over time that look back at calls of a class. */
+function coveringIn(
+  found: NameClass | undefined,
+  policies: readonly Rules[],
+  policy: number,
+): NonNullable<CallKind['known']> {
+  const rules = pastRulesOf(policies).flatMap((each, index) =>
     each.policy === policy && found?.entries[policies.length + index] !== undefined ? [each.rule] : [],
   );
+  return new Map([[historyKey, rules]]);
+}
+
+/** The rules over time that look back at calls of a kind. */
+function coveringOf(kind: CallKind | undefined): readonly PastRule[] {
+  return (kind?.known?.get(historyKey) ?? []) as readonly PastRule[];
 }
 
 /** Whether the entries that decide a name are those that decide the names of a kind of calls. */
@@ -141,13 +156,17 @@ export function isOfKind(when: When, { kinds }: PossibleCall, policies: readonly
   const named = targetKinds.find((each) => when[each] !== undefined) ?? 'request';
   const name = when[named] ?? '';
   if (!nameKinds[named].isPossible(name)) return false;
-  return policies.every(({ listing, past = [] }, index) => {
-    const { entries, covering = [] } = kinds[index] ?? {};
+  return policies.every((rules, index) => {
+    const { listing } = rules;
+    const kind = kinds[index];
+    const entries = kind?.entries;
     const find = listing?.[named];
     if (entries === undefined || find === undefined) return true;
     const own = 'reason' in entries ? undefined : entries.find(({ key }) => key === listedKinds[named].key);
     if (find(name)?.rule !== own?.rule) return false;
     if (named !== 'request') return true;
+    const covering = coveringOf(kind);
+    const past = historyKey.inPolicy(rules)?.past ?? [];
     const isCovered = past.map((rule) => rule.covers({ kind: 'http', request: name }) === covering.includes(rule));
     return !isCovered.includes(false);
   });
@@ -172,7 +191,9 @@ function classesOf(
 
 /** The rules over time that look back at calls of tools, each with the index of its policy. */
 function pastRulesOf(policies: readonly Rules[]): readonly { readonly policy: number; readonly rule: PastRule }[] {
-  return policies.flatMap(({ past = [] }, policy) => past.map((rule) => ({ policy, rule })));
+  return policies.flatMap((rules, policy) =>
+    (historyKey.inPolicy(rules)?.past ?? []).map((rule) => ({ policy, rule })),
+  );
 }
 
 const nothing: NameTable = { entries: [], find: () => undefined };
@@ -181,7 +202,7 @@ const nothing: NameTable = { entries: [], find: () => undefined };
 function coveredBy({ rule, target, names, covers, because }: PastRule): NameTable {
   const entries = names.map((name): Entry => {
     const condition = allOf(rule, []);
-    const without = { arguments: [], variables: [], history: [], approval: undefined } as const;
+    const without = { arguments: [], variables: [], parts: noParts } as const;
     return { key: listedKinds[target].key, name, rule, condition, ...without, because };
   });
   return { entries, find: (name) => (covers(callOf(target, name)) ? entries[0] : undefined) };
@@ -212,8 +233,9 @@ function unique(calls: readonly PossibleCall[]): readonly PossibleCall[] {
   return [...first.values()];
 }
 
-function keyOf({ method, entries, covering }: CallKind): string {
+function keyOf(kind: CallKind): string {
+  const { method, entries } = kind;
   if (entries === undefined) return 'own';
   if ('reason' in entries) return `${entries.reason} ${entries.rule}`;
-  return [takesArguments(method), ...[...entries, ...covering].map(({ rule }) => rule)].join(' ');
+  return [takesArguments(method), ...[...entries, ...coveringOf(kind)].map(({ rule }) => rule)].join(' ');
 }

@@ -1,3 +1,5 @@
+import { approvalsIn } from './parts.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import type { PolicyReason } from '../../core/model/reasons.ts';
 import {
   type Condition,
@@ -7,9 +9,10 @@ import {
   type Verdict,
   verdicts as everyVerdict,
 } from '../../core/policy/conditions/condition.ts';
-import type { Approval } from '../../core/policy/approval.ts';
+import type { Approval } from '../../policy-parts/approvals/approval.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
-import type { CallPlan, Step } from '../../core/policy/plan.ts';
+import type { CallPlan } from '../../core/policy/plan.ts';
+import type { Step } from '../../core/policy/step.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
@@ -41,36 +44,33 @@ interface Mention {
 }
 
 /** Every decision that a plan and rules over time can make, in the order of the steps. */
-export function decisionsOn(
-  { steps, conditions }: CallPlan,
-  space: Space,
-  histories: Histories,
-): readonly PossibleDecision[] {
+export function decisionsOn(plan: CallPlan, space: Space, histories: Histories): readonly PossibleDecision[] {
+  const { steps, conditions } = plan;
   const decisions: PossibleDecision[] = [];
   const guards: Formula[] = [];
-  for (const step of steps) {
-    for (const { refusals, passed } of trialsOf(step, space)) {
+  const tried = (trials: readonly Trial[]): void => {
+    for (const { refusals, passed } of trials) {
       const guard = and(guards);
       for (const refusal of within(guard, refusals)) decisions.push({ ...refusal, asked: [] });
       guards.push(passed);
     }
+  };
+  for (const step of steps) {
+    tried(trialsOf(step, space));
     if (step.on === 'listing') return decisions;
   }
+  tried(trialsOverTime(plan, space));
   // The verdicts of a single step exclude each other without a guard.
   const guard = steps.length === 1 || and(guards);
   const { met, scope, authentication, lifetime } = verdictsOnAll(
     conditions.map((condition) => verdictsOn(condition, space)),
   );
   const granted = and([guard, met, histories.met]);
-  const needs = steps.flatMap((step) =>
-    step.on === 'approval'
-      ? {
-          rule: step.approval.rule,
-          when: needsIn(step.approval, space),
-          isHopeless: not(possibilityOf(step.approval.by, space).canHold),
-        }
-      : [],
-  );
+  const needs = approvalsIn(plan).map((approval) => ({
+    rule: approval.rule,
+    when: needsIn(approval, space),
+    isHopeless: not(possibilityOf(approval.by, space).canHold),
+  }));
   const lacking = not(space.hasApproval);
   const hopeless = needs.map(({ when, isHopeless }) => and([when, isHopeless]));
   const hasHope = not(or(hopeless));
@@ -128,21 +128,26 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
     case 'variable':
       return [unless(space.metByVariable(step.variable), 'variable.denied', step.variable.rule)];
-    case 'counting': {
-      const { owner, countable } = countingOf(step.rule);
-      const { rule } = step.rule;
-      return [
-        ...owner.map((condition) => unless(verdictsOn(condition, space).met, 'claim.denied', rule)),
-        ...countable.map((condition) => unless(space.metBy(condition), 'argument.denied', rule)),
-      ];
-    }
-    case 'approval':
+    // After all others: see below.
+    case 'part':
       return [];
-    case 'owner': {
-      const { owner } = countingOf(step.rule);
-      return owner.map((condition) => unless(verdictsOn(condition, space).met, 'claim.denied', step.rule.rule));
-    }
   }
+}
+
+/** The steps of rules over time: a call needs an owner, and values that can be counted. */
+function trialsOverTime(plan: CallPlan, space: Space): readonly Trial[] {
+  const trials: Trial[] = [];
+  const history = historyKey.inPlan(plan);
+  if (history === undefined) return trials;
+  const { own, owners } = history;
+  for (const rule of [...own, ...owners]) {
+    for (const condition of countingOf(rule).owner)
+      trials.push(unless(verdictsOn(condition, space).met, 'claim.denied', rule.rule));
+    if (!own.includes(rule)) continue;
+    for (const condition of countingOf(rule).countable)
+      trials.push(unless(space.metBy(condition), 'argument.denied', rule.rule));
+  }
+  return trials;
 }
 
 /** What a condition on approvers can be, by what claims of the caller can be compared, as `approval.ts` says. */

@@ -1,8 +1,10 @@
+import { approvalsIn, requireKnownParts, rulesOverTime } from './parts.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
 import type { Rules } from '../../core/policy/decide.ts';
-import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
-import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
 import { type ExampleCall, isOfKind, type PossibleCall } from './calls.ts';
 import { countingOf, type Histories, historiesOf, noHistories } from './over-time.ts';
@@ -69,8 +71,12 @@ export function examine(
   const { when, kinds } = call;
   const plans = policies.map((rules, index) => planFor(rules, kindAt(kinds, index)));
   const steps = plans.flatMap((plan) => plan.steps);
-  const countings = steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
-  const approvals = plans.flatMap((plan) => plan.approvals);
+  for (const plan of plans) requireKnownParts(plan);
+  const listed = plans.filter((plan) => !plan.steps.some(({ on }) => on === 'listing'));
+  const countings = listed
+    .map((plan) => historyKey.inPlan(plan))
+    .flatMap((history) => [...(history?.own ?? []), ...(history?.owners ?? [])].map(countingOf));
+  const approvals = plans.flatMap(approvalsIn);
   const conditions = [
     ...plans.flatMap((plan) => plan.conditions),
     ...(described.callers === undefined ? [] : [described.callers]),
@@ -91,7 +97,7 @@ export function examine(
   ];
   const space = new Space(conditions, inArguments, setting, asks, targetsOf(variables, kinds));
   const histories = plans.map((plan) =>
-    described.isAfterCalls === true ? historiesOf(plan.rulesOverTime, space) : noHistories,
+    described.isAfterCalls === true ? historiesOf(rulesOverTime(plan), space) : noHistories,
   );
   const place = steps.find(({ entry }) => entry !== undefined)?.entry?.rule ?? 'policy';
   const within = and([

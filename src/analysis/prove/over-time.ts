@@ -4,8 +4,8 @@
  */
 
 import { unreachable, keysOf } from '../../core/lib/json/pointer.ts';
-import type { EarlierCall } from '../../core/model/history.ts';
-import { isName } from '../../core/model/principal.ts';
+import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
+import { isName } from '../../core/model/caller-key.ts';
 import type { PolicyReason } from '../../core/model/reasons.ts';
 import {
   amountOf,
@@ -13,7 +13,7 @@ import {
   isOwnerName,
   type PastRule,
   type QuotaRule,
-} from '../../core/policy/history-rules.ts';
+} from '../../policy-parts/history/rules.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { allOf, anyOf } from '../../core/policy/conditions/groups.ts';
 import { claimCondition } from '../../core/policy/conditions/leaves.ts';

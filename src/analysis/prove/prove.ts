@@ -4,14 +4,15 @@
  * or proves that there are none. `docs/internals/adr/` says why it is our own.
  */
 
+import { rulesOverTime } from './parts.ts';
 import { listedKinds } from '../../core/model/mcp.ts';
-import type { EarlierCall } from '../../core/model/history.ts';
+import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
 import { type Attempt, type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
 import { refusalOf } from '../../core/model/reasons.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { compiledRules } from '../../core/policy/compile.ts';
-import type { HistoryRule } from '../../core/policy/history-rules.ts';
+import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
 import { type Property, expectedReasons, isExpected } from '../../policy-files/property.ts';
 import { callsIn, type ExampleCall } from './calls.ts';
@@ -62,7 +63,7 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   try {
     for (const call of callsIn(property.calls, [rules])) {
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
-      const overTime = call.kinds.flatMap((kind) => planFor(rules, kind).rulesOverTime);
+      const overTime = call.kinds.flatMap((kind) => rulesOverTime(planFor(rules, kind)));
       let goal = unexpected(property, decisions.flat());
       let answer = find(goal);
       for (; answer.outcome === 'found'; answer = find(goal)) {

@@ -1,15 +1,16 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
 import { MAX_ACTORS } from '../../core/model/actors.ts';
-import type { EarlierCall } from '../../core/model/history.ts';
+import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { isName, type Principal } from '../../core/model/principal.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { isName } from '../../core/model/caller-key.ts';
 import {
   type ClaimRead,
   type Condition,
   type LeafCondition,
   leavesOf,
 } from '../../core/policy/conditions/condition.ts';
-import type { GivenApproval } from '../../core/policy/approval.ts';
+import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import type { ClaimOperand } from '../../core/policy/claim.ts';

@@ -1,9 +1,12 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import { reservationOf } from '../../policy-parts/history/reservation.ts';
 import { durationMs } from '../../core/lib/quantity.ts';
-import type { CallHistory, EarlierCall, HistoryCheck } from '../../core/model/history.ts';
+import type { CallHistory, EarlierCall, HistoryCheck } from '../../policy-parts/history/call-history.ts';
 import type { Attempt, Decision, Explanation, Policy } from '../../core/model/policy.ts';
-import { callerKey, type Principal } from '../../core/model/principal.ts';
-import { decisionWith, type GivenApproval } from '../../core/policy/approval.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { callerKey } from '../../core/model/caller-key.ts';
+import { decisionWith, type GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Decided } from './coverage.ts';
 import { attemptOf } from './described-caller.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../policy-parts/history/memory-ledger.ts';
@@ -32,7 +35,7 @@ export function decideAfter(call: CallInHistory): Decided {
   const { decision, conditions } = afterEarlierCalls(call);
   const { policy, principal, attempt, approval } = call;
   if (approval === undefined) return { decision, conditions };
-  const needed = () => policy.decide(principal, attempt).plan.approval(principal, attempt);
+  const needed = () => approvalsKey.inPlan(policy.decide(principal, attempt).plan)?.needed(principal, attempt);
   const found = { outcome: approval === 'approved' ? 'holds' : 'fails', found: approval } as const;
   return {
     decision: decisionWith(approval, decision, needed),
@@ -47,7 +50,7 @@ function isOpenApproval({ kind, outcome }: Explanation): boolean {
 function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistory): Decided {
   const decision = policy.decide(principal, attempt);
   const conditions = decision.plan.explain(principal, attempt);
-  const history = decision.plan.history(principal, attempt);
+  const history = historyKey.inPlan(decision.plan)?.of(principal, attempt);
   if (history === undefined) return { decision, conditions };
 
   let now = 0;
@@ -56,7 +59,7 @@ function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistor
   for (const [index, { call, agoMs }] of oldestFirst(earlier ?? []).entries()) {
     const caller = call.subject === undefined ? principal : withSubject(principal, call.subject);
     const before = attemptOf(call);
-    const left = policy.decide(caller, before).plan.history(caller, before);
+    const left = historyKey.inPlan(policy.decide(caller, before).plan)?.of(caller, before);
     if (left === undefined) continue;
     now = -agoMs;
     const id = String(index);

@@ -1,6 +1,8 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
+import { historyKey } from '../../policy-parts/history/key.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../../core/lib/wording.ts';
-import type { NeededApproval } from '../../core/model/approval.ts';
+import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import { isReasonBy } from '../../core/model/reasons.ts';
 import type { Config } from '../../core/model/config.ts';
 import { calledIn, type DecisionRecord } from '../../core/model/decision.ts';
@@ -15,7 +17,7 @@ import {
 import type { Route } from '../../core/model/route.ts';
 import { lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
 import { reservationOf } from '../../policy-parts/history/reservation.ts';
-import type { CallHistory, HistoryCheck } from '../../core/model/history.ts';
+import type { CallHistory, HistoryCheck } from '../../policy-parts/history/call-history.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../../policy-parts/history/ledger.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
@@ -77,8 +79,10 @@ export function differenceOf(
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
   const deniesArguments = record.reason === 'argument.denied' && !record.allow;
   const overTime = deniesArguments ? alone : judgeOverTime({ record, recordedBy, principal, attempt, decision: alone });
-  const needed = alone.plan.approval(principal, attempt);
-  const isOpen = needed?.isCertain === false && needed.text !== recordedBy?.plan.approval(principal, attempt)?.text;
+  const approvalOf = ({ plan }: PolicyDecision): NeededApproval | undefined =>
+    approvalsKey.inPlan(plan)?.needed(principal, attempt);
+  const needed = approvalOf(alone);
+  const isOpen = needed?.isCertain === false && needed.text !== (recordedBy && approvalOf(recordedBy))?.text;
   const decision = needed === undefined ? overTime : withApproval(overTime, needed, record);
   const unknown = lacksPath(policy, attempt)
     ? 'depends on the path, which is not in the log, or cut'
@@ -165,7 +169,7 @@ type JudgeOverTime = (call: ReplayedCall) => Decision | undefined;
 
 /** For decisions that are not all of a log, or not in its order: rules over time remain open. */
 const openOverTime: JudgeOverTime = ({ principal, attempt, decision }) => {
-  const history = decision.allow ? decision.plan.history(principal, attempt) : undefined;
+  const history = decision.allow ? historyKey.inPlan(decision.plan)?.of(principal, attempt) : undefined;
   const isOpen = history !== undefined && history.checks.length + history.unknown.length > 0;
   return isOpen ? undefined : decision;
 };
@@ -261,7 +265,7 @@ function countedBy(
   decision: PolicyDecision | undefined,
   { record, principal, attempt }: ReplayedCall,
 ): CountedBy | undefined {
-  const history = decision?.plan.history(principal, attempt);
+  const history = decision && historyKey.inPlan(decision.plan)?.of(principal, attempt);
   if (history === undefined) return undefined;
   const { id, route = '' } = record;
   return { history, reservation: reservationOf(history, { id, principal, route, continues: undefined }) };

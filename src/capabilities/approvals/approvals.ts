@@ -3,6 +3,7 @@
  * loaded only where `approvals` is configured.
  */
 
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { hash, randomBytes } from 'node:crypto';
 import { declaresBody } from '../../core/lib/http/header-fields.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
@@ -17,14 +18,15 @@ import {
   MAX_REQUEST_BYTES,
 } from './book.ts';
 import type { ApprovalDecision } from '../operator-approvals.ts';
-import type { NeededApproval } from '../../core/model/approval.ts';
+import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import { approvedDefinitions, definitionKey } from '../../mcp/definitions.ts';
-import { isLockedKind, listedKinds, type TargetKind, targetKinds } from '../../core/model/mcp.ts';
+import { isLockedKind, listedKinds, targetKinds } from '../../core/model/mcp.ts';
+import type { TargetKind } from '../../core/model/mcp-method.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import { boundCall } from './bound-call.ts';
@@ -67,7 +69,7 @@ export class Approvals {
   constructor(parts: ApprovalParts) {
     this.#parts = parts;
     this.#routes = new Map(
-      parts.routes.filter(({ policy }) => policy?.hasApprovals === true).map((route) => [route.name, route]),
+      parts.routes.filter(({ policy }) => policy && approvalsKey.inPolicy(policy)).map((route) => [route.name, route]),
     );
   }
 
@@ -80,7 +82,7 @@ export class Approvals {
   async ask(route: Route, call: Call, grant: Grant, { later, stateOf }: RouteParts): Promise<CountedCall | undefined> {
     const { principal, action, decision } = grant;
     if (principal === undefined) throw new TypeError(`route ${route.name}: no principal to approve for`);
-    const needed = decision.plan?.approval(principal, action.attempt);
+    const needed = decision.plan && approvalsKey.inPlan(decision.plan)?.needed(principal, action.attempt);
     if (needed === undefined) return undefined;
     if (needed.isShadow) return new TakenApproval(undefined, () => {}, needed.denial);
     if (needed.denial.reason === 'approval.denied') throw Denial.of(needed.denial);
@@ -209,7 +211,7 @@ export class Approvals {
 
   #neededFor({ call, rules, identity }: KeptApproval): NeededApproval | undefined {
     const route = this.#routes.get(call.route);
-    const needed = route?.policy?.approvalAt(rules);
+    const needed = route?.policy && approvalsKey.inPolicy(route.policy)?.at(rules);
     if (route === undefined || needed === undefined) return undefined;
     return hash('sha256', lengthPrefixed([needed.identity, lockedIn(route, call)]), 'base64url') === identity
       ? needed

@@ -5,9 +5,10 @@ import { hopByHop, nominatedBy, withoutCookies } from '../../core/lib/http/heade
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { keysOf } from '../../core/lib/json/pointer.ts';
 import type { ApprovalCall, ApprovalRequest } from './book.ts';
-import type { NeededApproval } from '../../core/model/approval.ts';
+import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Call } from '../../core/model/call.ts';
-import { isNeverFromClients, ownCookies, plainFieldName } from '../../core/model/fields.ts';
+import { ownCookies } from '../../core/model/fields.ts';
+import { isNeverFromClients, plainFieldName } from '../../core/model/client-fields.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { McpAttempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';

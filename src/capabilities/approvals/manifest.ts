@@ -4,18 +4,40 @@
  * @module
  */
 
+import { join } from 'node:path';
+import type { Config } from '../../core/model/config.ts';
+import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { approvalSettings } from '../../core/model/approval-settings.ts';
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import type { Capability } from '../capability.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
 import { type ApprovalState, openApprovals } from './opened.ts';
 import { reasons } from './reasons.ts';
+import { readApprovals } from './settings.ts';
 
 export const approvals: Capability = {
   name: 'approvals',
   reasons,
   metrics: approvalMetrics,
+  read:
+    (root, { folderLabel }) =>
+    (route, { policy }) => {
+      const field = route.get('policy');
+      // Without them no person could approve, and no stage would ask.
+      if (policy && approvalsKey.inPolicy(policy) !== undefined && !root.get('approvals').present)
+        field.addProblem(
+          `${join(folderLabel, field.source())}.yaml has approval, which needs approvals in gateway.yaml`,
+        );
+      return undefined;
+    },
+  readSection(root, referents) {
+    const settings = readApprovals(root.get('approvals'), referents);
+    return settings && approvalSettings.with(settings);
+  },
+  policyProblems: openApprovers,
   needsShared({ routes }) {
-    const policies = new Set(routes.flatMap(({ policy }) => (policy?.hasApprovals === true ? policy : [])));
+    const policies = new Set(routes.flatMap(({ policy }) => (policy && approvalsKey.inPolicy(policy) ? policy : [])));
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
   },
   commands: { after: 'compare', of: approvalCommands },
@@ -23,3 +45,19 @@ export const approvals: Capability = {
   joinStates: ([first]: readonly ApprovalState[]) => ({ hasApprovals: first?.hasApprovals }),
   openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };
+
+/** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
+function openApprovers(
+  config: Pick<Config, 'routes' | 'slots'>,
+): ReturnType<NonNullable<Capability['policyProblems']>> {
+  const settings = approvalSettings.of(config);
+  if (settings?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
+  const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
+  const message = `${why}: add claims, or write {} to let any person approve`;
+  const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
+  return [...policies].flatMap((policy) =>
+    (approvalsKey.inPolicy(policy)?.openApprovers ?? []).map(
+      (path) => ({ policy: policy.name, path, part: 'value', message }) as const,
+    ),
+  );
+}

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { request as requestTls } from 'node:https';
 import { type BackOff, createBackOff } from '../../core/lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from './book.ts';
-import type { ApprovalSettings } from '../../core/model/config.ts';
+import type { ApprovalSettings } from '../../core/model/approval-settings.ts';
 import { shownView } from './api.ts';
 import { http } from '../../core/lib/http/node-http.ts';
 import { messageOf } from '../../core/lib/wording.ts';

@@ -5,11 +5,12 @@
  * @module
  */
 
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
-import type { ApprovalSettings } from '../../core/model/config.ts';
+import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
@@ -18,7 +19,8 @@ import type { Answered, OperatorAnswer } from '../admin.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
 import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
-import type { Endpoint, Route } from '../../core/model/route.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';
 import type { Approvals } from './approvals.ts';
 import type { Notifier } from './notifier.ts';
@@ -37,7 +39,9 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
   const observer = new ApprovalEvents(log, meters);
   const book = createBook(store, clock);
   return {
-    open({ config: { approvals: settings, routes, frontDoor } }) {
+    open({ config }) {
+      const settings = approvalSettings.of(config);
+      const { routes, frontDoor } = config;
       if (settings === undefined) return { of: () => ({}), start: () => observer.use(undefined) };
       const approvals = loadOnce(async () => {
         const { Approvals: Loaded } = await import('./approvals.ts');
@@ -45,7 +49,7 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
       });
       return {
         of: (route, parts) =>
-          route.policy?.hasApprovals === true ? { gate: approvalGate(route, approvals, parts) } : {},
+          route.policy && approvalsKey.inPolicy(route.policy) ? { gate: approvalGate(route, approvals, parts) } : {},
         endpoints: [createApprovalEndpoint(settings.route, { approvals, frontDoor, showPage })],
         start: () => observer.use({ settings, approvals }),
       };
@@ -113,7 +117,8 @@ function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<
   const ofQuestions: Gate = {
     enter(call, grant) {
       const { principal, action, decision } = grant;
-      const needed = principal && decision.plan?.approval(principal, action.attempt);
+      const needed =
+        principal && decision.plan && approvalsKey.inPlan(decision.plan)?.needed(principal, action.attempt);
       if (needed === undefined || needed.isShadow) return enter(call, grant);
       throw new Denial(
         reasons['approval.body'],

@@ -5,10 +5,16 @@
  */
 
 import type { Capability } from '../capability.ts';
+import { chainSettings, readChain } from './settings.ts';
 
 export const auditChain: Capability = {
   name: 'log.chain',
+  readSection(root, { base }) {
+    const settings = readChain(root.get('log').get('chain'), base);
+    return settings && chainSettings.with(settings);
+  },
+  restarts: { 'log.chain': { slot: chainSettings } },
   openLines: async (config, clock) =>
-    config.log.chain === undefined ? undefined : (await import('./opened.ts')).openChains(config, clock),
+    chainSettings.of(config) && (await import('./opened.ts')).openChains(config, clock),
   verifyLog: async (files, keys) => (await import('./verify.ts')).verifyLog(files, keys),
 };

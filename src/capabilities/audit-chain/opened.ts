@@ -4,13 +4,15 @@ import type { Config } from '../../core/model/config.ts';
 import type { OpenedLines } from '../capability.ts';
 import { Chain, type Head, linkedLine } from './chain.ts';
 import { openAuditKeys } from './key.ts';
+import { chainSettings } from './settings.ts';
 
 /** How much of the end of `log.file` is searched for heads. */
 const TAIL_BYTES = 16 * 1024 * 1024;
 
 /** Opens the chains of a process. @throws {ConfigError} if there is no key. */
-export async function openChains({ log }: Config, clock: () => number): Promise<OpenedLines | undefined> {
-  const { chain: settings, file } = log;
+export async function openChains(config: Config, clock: () => number): Promise<OpenedLines | undefined> {
+  const settings = chainSettings.of(config);
+  const { file } = config.log;
   if (settings === undefined) return undefined;
   const { signing, published } = await openAuditKeys(settings.key);
   const follows = file === undefined ? [] : await headsIn(file);

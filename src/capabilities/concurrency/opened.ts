@@ -1,5 +1,5 @@
 import { loadOnce } from '../../core/lib/single-flight.ts';
-import type { OnRoute } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/on-route.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { CallLimits } from './call-limits.ts';

@@ -1,6 +1,6 @@
 import type { UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 /** The bounds of one route, in each process. */
 export interface Concurrency {

@@ -1,3 +1,4 @@
+import { historyKey } from '../../policy-parts/history/key.ts';
 import { randomBytes, hash } from 'node:crypto';
 import { parseToRewrite } from '../../core/lib/json/lossless.ts';
 import { ownMemberAt } from '../../core/lib/json/own-member.ts';
@@ -6,7 +7,8 @@ import { callerOf, reservationOf } from '../../policy-parts/history/reservation.
 import type { Call } from '../../core/model/call.ts';
 import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Action, Grant, MessageId } from '../../core/model/grant.ts';
-import type { CallHistory, HistoryCheck, CallOutcome, CountedCall, Settlement } from '../../core/model/history.ts';
+import type { CallOutcome, CountedCall, Settlement } from '../../core/model/history.ts';
+import type { CallHistory, HistoryCheck } from '../../policy-parts/history/call-history.ts';
 import type { Failed, Ledger, LedgerVerdict, Reservation } from '../../policy-parts/history/ledger.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
@@ -31,7 +33,7 @@ export interface CountParts {
  *   `history.missing`, `history.forbidden`, `quota.exceeded`, `history.full`, or `shared_store.unavailable`.
  */
 export function createCount(route: Route, { ledger, onReturned }: CountParts): Count | undefined {
-  if (route.policy?.isOverTime !== true) return undefined;
+  if (route.policy === undefined || historyKey.inPolicy(route.policy) === undefined) return undefined;
   const underOwnId = createCountUnderOwnId(route, ledger);
 
   const countFor = (call: Call, grant: Grant, { principal, history }: CallerHistory): ReturnType<Count> => {
@@ -73,7 +75,7 @@ export function createCount(route: Route, { ledger, onReturned }: CountParts): C
  * @returns undefined for a route without such rules. Otherwise a function that rejects as {@link createCount} throws.
  */
 export function createJudge(route: Route, ledger: Ledger): ((grant: Grant) => Promise<void>) | undefined {
-  if (route.policy?.isOverTime !== true) return undefined;
+  if (route.policy === undefined || historyKey.inPolicy(route.policy) === undefined) return undefined;
   return async (grant) => {
     const { principal, history } = historyOf(route, grant);
     if (history === undefined || history.isShadow) return;
@@ -92,7 +94,7 @@ interface CallerHistory {
 /** A route with a policy is not public, so that both the principal and the plan are there. Anything else is a bug. */
 function historyOf({ name }: Route, { principal, action, decision: { plan } }: Grant): CallerHistory {
   if (principal === undefined || plan === undefined) throw new TypeError(`route ${name}: no principal or no plan`);
-  return { principal, history: plan.history(principal, action.attempt, () => exactArguments(action)) };
+  return { principal, history: historyKey.inPlan(plan)?.of(principal, action.attempt, () => exactArguments(action)) };
 }
 
 /** The arguments of a message, with numbers as they were written where JavaScript would round them. */

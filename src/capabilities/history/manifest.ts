@@ -4,6 +4,7 @@
  * @module
  */
 
+import { historyKey } from '../../policy-parts/history/key.ts';
 import type { Capability } from '../capability.ts';
 import { openHistory } from './opened.ts';
 import { reasons } from './reasons.ts';
@@ -12,7 +13,7 @@ export const history: Capability = {
   name: 'history',
   reasons,
   needsShared({ routes }) {
-    const policies = new Set(routes.flatMap(({ policy }) => (policy?.isOverTime === true ? policy : [])));
+    const policies = new Set(routes.flatMap(({ policy }) => (policy && historyKey.inPolicy(policy) ? policy : [])));
     return [...policies].map(({ name, rules }) => {
       const hasQuotas = rules.some((rule) => /\.quota\[\d+\]$/.test(rule));
       return `the policy ${name} has ${hasQuotas ? 'quotas' : 'rules over time'}`;

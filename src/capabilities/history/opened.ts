@@ -1,3 +1,4 @@
+import { historyKey } from '../../policy-parts/history/key.ts';
 import { loadOnce } from '../../core/lib/single-flight.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Route } from '../../core/model/route.ts';
@@ -39,5 +40,7 @@ export function openHistory({ store, events }: ProcessParts): InProcess {
     };
   }
 
-  return { open: () => ({ of: (route) => (route.policy?.isOverTime === true ? { gate: gateOf(route) } : {}) }) };
+  return {
+    open: () => ({ of: (route) => (route.policy && historyKey.inPolicy(route.policy) ? { gate: gateOf(route) } : {}) }),
+  };
 }

@@ -6,7 +6,8 @@ import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { GrantedCall } from '../../core/model/grant.ts';
-import type { EventSource } from '../../core/model/revocation.ts';
+import { revocationSettings } from './settings.ts';
+import type { EventSource } from './sources.ts';
 import type { RevocationAnswer, RevocationReceiver } from './revoked.ts';
 import type { EndpointParts, OwnEndpoint, OwnEndpoints } from '../capability.ts';
 
@@ -26,11 +27,12 @@ export class RevocationEndpoints implements OwnEndpoints {
   readonly #hasAddresses: boolean;
   readonly endpoints: readonly OwnEndpoint[];
 
-  constructor({ revocation, log }: Config, parts: Receiving) {
+  constructor(config: Config, parts: Receiving) {
+    const settings = revocationSettings.of(config);
     this.#parts = parts;
-    this.#byPath = new Map(Array.from(revocation?.sources.values() ?? [], (source) => [source.path, source]));
-    this.#hasAddresses = log.details.addresses;
-    const endpoint = revocation?.endpoint?.route;
+    this.#byPath = new Map(Array.from(settings?.sources.values() ?? [], (source) => [source.path, source]));
+    this.#hasAddresses = config.log.details.addresses;
+    const endpoint = settings?.endpoint?.route;
     this.endpoints = endpoint === undefined ? [] : [{ endpoint, answer: (granted) => this.#revoke(granted) }];
   }
 

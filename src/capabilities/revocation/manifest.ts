@@ -9,29 +9,39 @@ import type { Config } from '../../core/model/config.ts';
 import type { RevocationState } from '../../core/model/revocation.ts';
 import type { Capability } from '../capability.ts';
 import { joinedRevocation, revocationAnswers } from './questions.ts';
-import { readRevocation } from './settings.ts';
+import { insecureIssuer } from '../../core/config/endpoints.ts';
+import { readRevocation, revocationSettings } from './settings.ts';
+import type { RevocationSettings } from './sources.ts';
 
 export const revocation: Capability = {
   name: 'revocation',
   revocation: {
-    read: readRevocation,
-    open: async (parts) => (await import('./revocations.ts')).Revocations.open(parts),
+    settingsOf: (config) => revocationSettings.of(config),
+    open: async (parts) =>
+      revocationSettings.of(parts.config) && (await import('./revocations.ts')).Revocations.open(parts),
     answers: revocationAnswers,
     follow: async (config, parts) => (await import('./told.ts')).followRevocations(config, parts),
   },
+  readSection(root, referents) {
+    const settings = readRevocation(root.get('revocation'), referents);
+    return settings && revocationSettings.with(settings);
+  },
+  restarts: { 'revocation.file': { slot: revocationSettings, member: 'file' } },
   joinStates: (states: readonly { readonly revocation?: RevocationState }[]) => ({
     revocation: joinedRevocation(states.flatMap((each) => each.revocation ?? [])),
   }),
   openAdmin: async (parts) => (await import('./pages.ts')).revocationPages(parts),
-  warningsOf: forgottenRevocations,
-  needsShared: (config) => (config.revocation === undefined ? [] : ['it has revocation']),
+  warningsOf: flawsOf,
+  needsShared: (config) => (revocationSettings.of(config) === undefined ? [] : ['it has revocation']),
 };
 
-function forgottenRevocations({
-  revocation: settings,
-  shared,
-}: Pick<Config, 'shared' | 'revocation'>): readonly Violation[] {
+function flawsOf(config: Pick<Config, 'shared' | 'slots'>): readonly Violation[] {
+  const settings = revocationSettings.of(config);
   if (settings === undefined) return [];
+  return [...forgottenRevocations(settings, config), ...insecureSources(settings)];
+}
+
+function forgottenRevocations(settings: RevocationSettings, { shared }: Pick<Config, 'shared'>): readonly Violation[] {
   if (shared === undefined && settings.file === undefined) {
     const message = 'keeps revocations in memory, and a restart forgets them: set revocation.file, or shared';
     return [{ path: ['revocation'], part: 'key', message }];
@@ -39,4 +49,8 @@ function forgottenRevocations({
   if (shared === undefined || settings.file === undefined) return [];
   const message = 'has no effect with shared, which keeps revocations: remove it';
   return [{ path: ['revocation', 'file'], part: 'value', message }];
+}
+
+function insecureSources({ sources }: RevocationSettings): readonly Violation[] {
+  return Array.from(sources).flatMap(([name, { issuer }]) => insecureIssuer(['revocation', 'events', name], issuer));
 }

@@ -1,4 +1,4 @@
-import type { RevocationSettings } from '../../core/model/revocation.ts';
+import type { RevocationSettings } from './sources.ts';
 import type { Revocation, RevokedTokens } from './revoked.ts';
 
 /** The result of an event. `full`: all tokens of the issuer were revoked, for lack of room. */

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import type { RevocationTarget } from '../../core/model/revocation.ts';
+import type { RevocationTarget } from './sources.ts';
 import { type Revocation, type RevocationAnswer, revocationId, type RevokedTokens } from './revoked.ts';
 import type { RevocationObserver, RevocationResult } from './observer.ts';
 import {

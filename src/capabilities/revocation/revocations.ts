@@ -21,14 +21,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { RevocationObserver } from './observer.ts';
 import { revocationMetrics } from './metrics.ts';
-import {
-  type RevocationPage,
-  type RevocationSettings,
-  type RevocationState,
-  type RevocationTarget,
-  type RevokeCommand,
-  type RevokedByCommand,
-} from '../../core/model/revocation.ts';
+import type { RevocationPage, RevocationState, RevokeCommand, RevokedByCommand } from '../../core/model/revocation.ts';
 import {
   type Revocation,
   type RevocationAnswer,
@@ -48,6 +41,8 @@ import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
+import { revocationSettings } from './settings.ts';
+import type { RevocationSettings, RevocationTarget } from './sources.ts';
 import { clientTokens, type NamedTokens, namedTokens } from './subjects.ts';
 
 const ROOM_USED = 'sallyport_revocation_room_used';
@@ -125,13 +120,14 @@ export class Revocations implements KeptRevocations {
 
   /** Serves by another configuration. The place of revocations stays. */
   use(config: Config): void {
-    if (config.revocation === undefined) return;
+    const settings = revocationSettings.of(config);
+    if (settings === undefined) return;
     for (const issuer of issuersOf(this.#config)) this.metrics.meters.set(ROOM_USED, undefined, issuer);
     this.#config = config;
-    this.#keeper.keepMs = config.revocation.keepMs;
-    this.#keeper.room = roomOf(config.revocation);
+    this.#keeper.keepMs = settings.keepMs;
+    this.#keeper.room = roomOf(settings);
     this.#keeper.frontDoorIssuer = config.frontDoor?.issuer;
-    this.#follow(config.revocation);
+    this.#follow(settings);
     this.#tellReadiness();
   }
 
@@ -302,9 +298,10 @@ export class Revocations implements KeptRevocations {
   }
 }
 
-function settingsOf({ revocation }: Config): RevocationSettings {
-  if (revocation === undefined) throw new TypeError('revocation is not configured');
-  return revocation;
+function settingsOf(config: Config): RevocationSettings {
+  const settings = revocationSettings.of(config);
+  if (settings === undefined) throw new TypeError('revocation is not configured');
+  return settings;
 }
 
 /** The tokens that a command names. An actor may be of an issuer whose tokens no route accepts. */

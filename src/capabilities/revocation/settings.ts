@@ -1,25 +1,24 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import type {
-  EventSource,
-  RevocationEndpoint,
-  RevocationSettings,
-  RevocationTarget,
-} from '../../core/model/revocation.ts';
+import { Slot } from '../../core/model/slot.ts';
+import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from './sources.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
-import type { RevocationReferents } from '../capability.ts';
+import type { ConfigReferents } from '../capability.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
+
+/** `revocation`; undefined: no token ends before it expires, but by its server. */
+export const revocationSettings = new Slot<RevocationSettings>();
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
 /** `revocation`. Problems are reported to the fields, and the result is then not used. */
 export function readRevocation(
   field: Field<RevocationKeys | undefined>,
-  referents: RevocationReferents,
+  referents: ConfigReferents,
 ): RevocationSettings | undefined {
   if (!field.present) return undefined;
   const file = field.get('file').text();
@@ -94,7 +93,7 @@ function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarge
 
 function readEndpoint(
   field: Field<RevocationKeys['endpoint']>,
-  { publicUrl, servers, routes }: RevocationReferents,
+  { publicUrl, servers, routes }: ConfigReferents,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): RevocationEndpoint {
   const path = field.get('path').read(routePath) ?? '';
@@ -134,7 +133,7 @@ function readTargets(
 }
 
 /** The platforms, whose workloads only an operator ends: a source speaks of people. */
-function workloadsOf({ frontDoor }: RevocationReferents): readonly RevocationTarget[] {
+function workloadsOf({ frontDoor }: ConfigReferents): readonly RevocationTarget[] {
   return Array.from(frontDoor?.workloads.values() ?? [], ({ name, issuer }) => ({
     name,
     issuers: [issuer],
@@ -144,7 +143,7 @@ function workloadsOf({ frontDoor }: RevocationReferents): readonly RevocationTar
   }));
 }
 
-function targetsOf({ servers, frontDoor }: RevocationReferents): ReadonlyMap<string, RevocationTarget> {
+function targetsOf({ servers, frontDoor }: ConfigReferents): ReadonlyMap<string, RevocationTarget> {
   const ofServers = Array.from(servers.values(), (server): [string, RevocationTarget] => [
     server.name,
     { name: server.name, issuers: issuersOf(server), tokenIssuer: server.issuer, isProvider: false },

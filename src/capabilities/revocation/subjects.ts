@@ -1,5 +1,5 @@
 import { isObject } from '../../core/lib/json/own-member.ts';
-import type { RevocationTarget } from '../../core/model/revocation.ts';
+import type { RevocationTarget } from './sources.ts';
 import type { RevokedTokens } from './revoked.ts';
 import { emailDigest, providerSession, subjectOf } from '../../core/model/front-door.ts';
 import { lowerCase } from '../../core/lib/ascii.ts';

@@ -8,6 +8,7 @@ import type { Config } from '../../core/model/config.ts';
 import type { Revocation, RevocationNews } from './revoked.ts';
 import type { FollowParts, ToldRevocations } from '../capability.ts';
 import { RevocationIndex } from './revocation-index.ts';
+import { revocationSettings } from './settings.ts';
 
 const MAX_IN_MESSAGE = 1_000;
 
@@ -48,15 +49,18 @@ export function readiness(check: RevocationIndex): RevocationMessage {
 export async function followRevocations(config: Config, parts: FollowParts): Promise<ToldRevocations> {
   const index = new RevocationIndex();
   index.setReady(false);
-  if (config.revocation !== undefined) index.keepFor(config.revocation.keepMs);
+  use(config);
   await followStore(index, config, parts);
   return {
     check: index,
     take: (message) => learn(index, message as RevocationMessage),
-    use({ revocation }) {
-      if (revocation !== undefined) index.keepFor(revocation.keepMs);
-    },
+    use,
   };
+
+  function use(next: Config): void {
+    const settings = revocationSettings.of(next);
+    if (settings !== undefined) index.keepFor(settings.keepMs);
+  }
 }
 
 async function followStore(

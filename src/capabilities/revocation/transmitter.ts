@@ -4,7 +4,7 @@ import { firstReadable } from '../../tokens/servers/discovery.ts';
 import { createJsonFetcher, FetchError, type JsonAnswer, type JsonFetcher } from '../../tokens/servers/fetch-json.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
-import type { EventSource } from '../../core/model/revocation.ts';
+import type { EventSource } from './sources.ts';
 import { requestedEvents } from './security-event.ts';
 
 /** The metadata of a transmitter, SSF 1.0 §7.1. */

@@ -4,11 +4,15 @@
  * @module
  */
 
+import { isLoopbackUrl } from '../lib/ip-address.ts';
 import { quoted } from '../lib/wording.ts';
 import type { AuthorizationServer } from '../model/authorization-server.ts';
 import type { TokenForm } from '../model/principal.ts';
-import type { Endpoint, Route } from '../model/route.ts';
+import type { Route } from '../model/route.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 import type { Field } from './field.ts';
+import type { Path } from './problems.ts';
+import type { Violation } from './schema.ts';
 
 /** An endpoint that the gateway answers itself: its callers are authenticated as on any route. */
 export function ownEndpoint(
@@ -50,4 +54,11 @@ export function requireOwnAudience(
   const shown = field.present ? field.quoted() : quoted(audience);
   const where = `${shown} is also an audience of route ${other.name}`;
   field.addProblem(`${where}: its callers could ${risk}; choose another one`);
+}
+
+/** The warning about the issuer of the section at `path`, if a party on the way could replace its keys. */
+export function insecureIssuer(path: Path, issuer: string): readonly Violation[] {
+  if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
+  const risk = 'is http and not on loopback: a party on the way can replace its keys; use https';
+  return [{ path: [...path, 'issuer'], part: 'value', message: `${quoted(issuer)} ${risk}` }];
 }

@@ -1,10 +1,10 @@
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
-import type { RevocationSettings } from './revocation.ts';
-import type { RecordDetails } from './logged-members.ts';
+import type { RecordDetails } from './outcome.ts';
 import type { StoreSettings } from './store.ts';
-import type { Rate, Endpoint, Route } from './route.ts';
+import type { Route } from './route.ts';
+import type { Rate } from './endpoint.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
 export interface Address {
@@ -32,8 +32,6 @@ export interface LogSettings {
   readonly details: RecordDetails;
   /** Whether lists with withheld entries are logged. */
   readonly lists: boolean;
-  /** Undefined: lines are not linked. */
-  readonly chain: { readonly key: string; readonly everyMs: number } | undefined;
   /** The absolute path of the file that decisions are appended to. */
   readonly file: string | undefined;
 }
@@ -62,8 +60,6 @@ export interface Config {
   readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** Undefined: there is no front door. */
   readonly frontDoor: FrontDoor | undefined;
-  /** Undefined: no token ends before it expires, but by its server. */
-  readonly revocation: RevocationSettings | undefined;
   /** Scope → the scopes that it implies, transitively closed, without itself. */
   readonly scopeHierarchy: ReadonlyMap<string, readonly string[]>;
   /** The key that binds MCP sessions to the callers that began them; undefined: random at each start. */
@@ -75,8 +71,6 @@ export interface Config {
   readonly limits: Limits;
   readonly log: LogSettings;
   readonly routes: readonly Route[];
-  /** Undefined: no call can be approved. */
-  readonly approvals: ApprovalSettings | undefined;
   /** The settings of capabilities, which `Slot` reads. */
   readonly slots: ReadonlyMap<object, object>;
   readonly policies: ReadonlyMap<string, Policy>;
@@ -126,15 +120,4 @@ interface Limits {
   readonly idleMs: number;
   /** The rate limit on invalid tokens of one address; undefined: unlimited. */
   readonly failures: Rate | undefined;
-}
-
-/** `approvals` of gateway.yaml. */
-export interface ApprovalSettings {
-  /** The URL of the API, `public_url` and `path`. */
-  readonly url: string;
-  /** The same where the front door reaches it. */
-  readonly backchannel: string;
-  /** The API: whose tokens it accepts. */
-  readonly route: Endpoint;
-  readonly notify: { readonly url: string; readonly secret: string } | undefined;
 }

@@ -1,7 +1,5 @@
-import type { NeededApproval } from './approval.ts';
 import type { PolicyDenial } from './denial.ts';
-import type { CallHistory } from './history.ts';
-import type { ListingKey, McpMethod, TargetKind } from './mcp.ts';
+import type { ListingKey, McpMethod, TargetKind } from './mcp-method.ts';
 import type { Claims, Principal } from './principal.ts';
 
 /** A target that an MCP message acts on. */
@@ -77,18 +75,36 @@ export interface Plan {
   readonly because: string | undefined;
   /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
   explain(principal: Principal, attempt: Attempt): readonly Explanation[];
-  /**
-   * What a call that the policy allows means for rules over time: what it must meet, and what it is recorded as.
-   * Undefined for a call that no such rule concerns.
-   *
-   * @param exact The arguments with numbers as they were written, where JavaScript would round them; default: those of
-   *   the attempt.
-   */
-  history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined;
   /** Where the policy reads the arguments of a call: keys from the top of them. An empty path: all of them. */
   argumentsRead(attempt: Attempt): readonly (readonly string[])[];
-  /** The approval that a call needs which the policy allows; undefined if it needs none. */
-  approval(principal: Principal, attempt: Attempt): NeededApproval | undefined;
+  /** What the parts of the language say of such calls; see {@link PartKey}. */
+  readonly parts: Parts;
+}
+
+/** By their keys. */
+type Parts = ReadonlyMap<PartKey, object>;
+
+/**
+ * Names a part of the language that a capability puts into effect, such as quotas. It carries the types of what the
+ * part makes of a policy and of the plan of a call, so that neither need know it.
+ */
+export class PartKey<OfPolicy extends object = object, OfPlan extends object = object> {
+  /** In messages. */
+  readonly name: string;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The part of a policy; undefined: no entry has it. */
+  inPolicy({ parts }: { readonly parts: Parts }): OfPolicy | undefined {
+    return parts.get(this) as OfPolicy | undefined;
+  }
+
+  /** The part of a plan; undefined: the policy has none. */
+  inPlan({ parts }: { readonly parts: Parts }): OfPlan | undefined {
+    return parts.get(this) as OfPlan | undefined;
+  }
 }
 
 /** A condition of a policy, evaluated for one caller and one call. */
@@ -153,14 +169,8 @@ export interface Policy {
    * `policy.error`.
    */
   decide(principal: Principal, attempt: Attempt): PolicyDecision;
-  /** Whether it has rules over time. */
-  readonly isOverTime: boolean;
-  /** Whether an entry wants approvals. */
-  readonly hasApprovals: boolean;
-  /** Paths in the policy file to each `by` that no claim restricts, and that is not an explicit `{}`. */
-  readonly openApprovers: readonly (readonly (string | number)[])[];
-  /** The approval by its {@link NeededApproval.rules}; undefined if one of them is not a rule of this policy. */
-  approvalAt(rules: readonly string[]): NeededApproval | undefined;
+  /** The parts of the language that its entries have. */
+  readonly parts: Parts;
   /** Whether it lists requests, so that it decides a request by its method and path. */
   readonly listsRequests: boolean;
   /** What it lists: the key, and the name or pattern as written. */

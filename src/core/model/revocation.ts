@@ -1,5 +1,4 @@
 import type { Principal } from './principal.ts';
-import type { Endpoint } from './route.ts';
 
 /** Answers whether tokens were revoked. */
 export interface RevocationCheck {
@@ -18,60 +17,6 @@ export interface FrontDoorRevocations extends RevocationCheck {
   blocks(issuer: string, client: string): boolean;
   /** Whether what a client got at the front door at a time has ended for good, although its revocation was lifted. */
   hasEnded(issuer: string, client: string, issuedAt: number | undefined): boolean;
-}
-
-/** Whose tokens a source may revoke. */
-export interface RevocationTarget {
-  /** The name of the authorization server, or of the front door's identity provider. */
-  readonly name: string;
-  /** Every `iss` by which a source names the subjects. */
-  readonly issuers: readonly string[];
-  /** `iss` of the tokens. */
-  readonly tokenIssuer: string;
-  /** Whether it is an identity provider: the front door gives its people subjects of their own. */
-  readonly isProvider: boolean;
-  /** Whether it is a platform, whose workloads have subjects of their own too. */
-  readonly isWorkload?: boolean;
-}
-
-/** A Shared Signals transmitter, `revocation.events.NAME`. */
-export interface EventSource {
-  readonly name: string;
-  /** Compared byte for byte. */
-  readonly issuer: string;
-  readonly audience: string;
-  /** Those whose people it speaks of first, then the others. */
-  readonly targets: readonly RevocationTarget[];
-  readonly delivery: 'push' | 'poll';
-  /** Where it pushes; undefined with `poll`. */
-  readonly path: string | undefined;
-  /** The `Authorization` value that it pushes with; undefined: any. */
-  readonly authorization: string | undefined;
-  /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
-  readonly token: string | undefined;
-  /** The origins of the endpoints that get the token. */
-  readonly endpointOrigins: ReadonlySet<string>;
-  readonly stream: 'create' | 'existing';
-  readonly streamId: string | undefined;
-}
-
-/** `revocation`: whose rights a transmitter or an operator may end, and how long that is remembered. */
-export interface RevocationSettings {
-  readonly keepMs: number;
-  /** The absolute path of the file that keeps revocations; undefined: in `shared`, or in memory. */
-  readonly file: string | undefined;
-  readonly sources: ReadonlyMap<string, EventSource>;
-  /** Global token revocation; undefined: there is no endpoint. */
-  readonly endpoint: RevocationEndpoint | undefined;
-  /** Whose tokens operators may revoke: those of every authorization server and identity provider. */
-  readonly commandTargets: readonly RevocationTarget[];
-}
-
-/** The endpoint of global token revocation. */
-export interface RevocationEndpoint {
-  /** What its callers must show. It has no upstream. */
-  readonly route: Endpoint;
-  readonly targets: readonly RevocationTarget[];
 }
 
 /** The command of an operator: a subject, a client (of a subject) or an actor at its issuer, or an address. */

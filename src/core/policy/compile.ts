@@ -7,7 +7,6 @@
 import type { Policy } from '../model/policy.ts';
 import { gatewayClaim } from '../model/gateway-claims.ts';
 import type { Claims } from '../model/principal.ts';
-import { joinedApproval } from './approval.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
 import { leavesOf, rulesIn, scopesIn } from './conditions/condition.ts';
 import { scopeTokens } from './conditions/leaves.ts';
@@ -15,8 +14,8 @@ import { type Rules, couldCall, decide, inShadow } from './decide.ts';
 import { type PolicyDocument, PolicyError, type PolicyFault } from './document.ts';
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
-import { checkPast, pastRules } from './history.ts';
-import { compileListing } from './listing.ts';
+import { compileListing, type Listing } from './listing.ts';
+import type { OpenPart, LanguagePart } from './part.ts';
 import { createPlans } from './plan.ts';
 import { operandsIn } from './predicate.ts';
 
@@ -26,28 +25,33 @@ import { operandsIn } from './predicate.ts';
  * An allowed call names as its rule the entry that allowed it (`tools.get_*`), or else `policy`.
  *
  * @param name The file's name without `.yaml`.
+ * @param parts The parts of the language that its entries may have; default: none, which refuses their keys.
  * @param revision The name with a digest of the file, for records.
  * @throws {PolicyError} with every fault that the schema cannot find: regular expressions and JSON Pointers that do not
  * parse, patterns that are equal or match nothing, numbers that cannot be compared.
  */
-export function compilePolicy(name: string, document: PolicyDocument, revision = name): Policy {
+export function compilePolicy(
+  name: string,
+  document: PolicyDocument,
+  parts: readonly LanguagePart[] = [],
+  revision = name,
+): Policy {
   const faults: PolicyFault[] = [];
   const condition = compileCondition(document, [], faults);
-  const listing = compileListing(document, faults);
+  const listing = compileListing(document, parts, faults);
   checkLock(document, faults);
-  if (listing !== undefined) checkPast(listing, faults);
+  const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
+  const shadow = mode === 'shadow';
+  const open = listing === undefined ? [] : opened(parts, listing, shadow, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
 
-  const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
   const entries = listing?.entries ?? [];
-  const past = pastRules(entries);
-  const planOf = createPlans({ condition, because, mode }, listing, past);
-  const rules: Rules = { document, condition, listing, past, because, mode, lists, lock, planOf };
+  const planOf = createPlans({ condition, because, mode, open }, listing);
+  const inPolicy = new Map(open.map(({ part, of }) => [part.key, of]));
+  const rules: Rules = { document, condition, listing, open, parts: inPolicy, because, mode, lists, lock, planOf };
   const readers = claimReaders(rules, entries);
   const recorded = recordedReaders(readers);
-  const shadow = mode === 'shadow';
   const every = rulesOf(rules, entries);
-  const approvals = new Map(entries.flatMap(({ approval }) => (approval ? [[approval.rule, approval] as const] : [])));
   const policy: Policy = {
     name,
     revision,
@@ -61,13 +65,7 @@ export function compilePolicy(name: string, document: PolicyDocument, revision =
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
-    isOverTime: past !== undefined,
-    hasApprovals: approvals.size > 0,
-    openApprovers: [...approvals.values()].filter(({ namesPeople }) => !namesPeople).map(({ byPath }) => byPath),
-    approvalAt(named) {
-      const found = named.flatMap((rule) => approvals.get(rule) ?? []);
-      return found.length === named.length ? joinedApproval(found, { isShadow: shadow }) : undefined;
-    },
+    parts: inPolicy,
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
     rules: every,
@@ -76,6 +74,18 @@ export function compilePolicy(name: string, document: PolicyDocument, revision =
   };
   compiled.set(policy, rules);
   return policy;
+}
+
+function opened(
+  parts: readonly LanguagePart[],
+  listing: Listing,
+  isShadow: boolean,
+  faults: PolicyFault[],
+): readonly OpenPart[] {
+  return parts.flatMap((part) => {
+    const of = part.open(listing, isShadow, faults);
+    return of === undefined ? [] : [{ part, of }];
+  });
 }
 
 /** `mode: shadow` refuses nothing, and `lock: deny` does. */
@@ -130,25 +140,31 @@ function rulesOf({ condition }: Rules, entries: readonly Entry[]): readonly stri
       ...rulesIn(entry.condition),
       ...entry.arguments.map(({ rule }) => rule),
       ...entry.variables.map(({ rule }) => rule),
-      ...entry.history.map(({ rule }) => rule),
-      ...(entry.approval ? [entry.approval.rule] : []),
+      ...[...entry.parts.values()].flatMap((part) => part.rules),
     ]),
     ...listed,
   ];
 }
 
 function claimReaders({ condition }: Rules, entries: readonly Entry[]): ReadonlyMap<string, MemberReader> {
-  const whens = entries.flatMap(({ approval }) => approval?.condition ?? []);
-  const conditions = [condition, ...entries.map((entry) => entry.condition), ...whens].flatMap(leavesOf);
-  const owners = entries.flatMap(({ history }) => history.map(({ owner }) => owner));
+  const parts = entries.flatMap((entry) => [...entry.parts.values()]);
+  const all = [condition, ...entries.map((entry) => entry.condition), ...parts.flatMap((part) => part.conditions)];
+  const conditions = all.flatMap(leavesOf);
   const predicates = [
     ...conditions.flatMap(({ reads }) => [...reads.claims, ...(reads.actors ? [reads.actors] : [])]),
-    ...entries.flatMap((entry) => [...entry.arguments, ...entry.variables, ...(entry.approval?.arguments ?? [])]),
+    ...entries.flatMap((entry) => [
+      ...entry.arguments,
+      ...entry.variables,
+      ...[...entry.parts.values()].flatMap(({ values }) => values),
+    ]),
   ].flatMap((each) => each.predicates);
-  const operands = [...operandsIn(predicates), ...entries.flatMap(({ approval }) => approval?.asks ?? [])];
+  const operands = [
+    ...operandsIn(predicates),
+    ...parts.flatMap(({ asks }) => asks),
+    ...parts.flatMap(({ owners }) => owners),
+  ];
   return new Map([
     ...conditions.flatMap(({ reads }) => reads.claims.map(({ name, read }) => [name, read] as const)),
     ...operands.map(({ name, read }) => [name, read] as const),
-    ...owners.flatMap(({ by, claim }) => (claim === undefined ? [] : [[by, claim] as const])),
   ]);
 }

@@ -1,13 +1,13 @@
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import type { Attempt, McpTarget, PolicyDecision } from '../model/policy.ts';
+import type { Attempt, McpTarget, Policy, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { refusalOf } from '../model/reasons.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, graver, policyDenial } from './conditions/condition.ts';
 import type { PolicyDocument } from './document.ts';
-import type { PastRule } from './history-rules.ts';
 import { type Listing, methodEntry } from './listing.ts';
+import type { OpenPart } from './part.ts';
 import { type CallPlan, ownRule } from './plan.ts';
 import { isVariableMet } from './variable.ts';
 
@@ -18,8 +18,9 @@ export interface Rules {
   readonly condition: AllCondition;
   /** Undefined if the policy does not list what may be called: then anything may be. */
   readonly listing: Listing | undefined;
-  /** The rules over time that look back at calls of tools; undefined if the policy has no rules over time. */
-  readonly past: readonly PastRule[] | undefined;
+  readonly open: readonly OpenPart[];
+  /** The same, as of `Policy.parts`. */
+  readonly parts: Policy['parts'];
   /** The operator's words for a caller that the policy itself refuses, or whose call it does not list. */
   readonly because: string | undefined;
   readonly mode: 'enforce' | 'shadow';

@@ -111,34 +111,7 @@ interface Words {
   readonly because?: string;
 }
 
-/** The calls of tools, or requests, that must have come before (`after`), or must not have (`never_after`). */
-export interface PastDocument {
-  /** Tool names or patterns. */
-  readonly tool?: string | readonly string[];
-  /** Instead of `tool`: requests or patterns, as under `requests`. */
-  readonly request?: string | readonly string[];
-  readonly within: string;
-  /** JSON Pointers into the arguments of both calls. */
-  readonly same?: readonly string[];
-  /** `subject` (default), `client`, `actor`, `everyone` or a claim. */
-  readonly by?: string;
-}
-
-/** The amount that one owner may use of an entry within a time: calls, or the sum of an argument. */
-export interface QuotaDocument {
-  readonly count?: number;
-  /** JSON Pointer to a number in the arguments. */
-  readonly sum?: string;
-  /** With `sum`. */
-  readonly at_most?: number;
-  /** With `sum`: the number is an integer, or a string of decimal digits. */
-  readonly integer?: true;
-  readonly per: string;
-  /** As {@link PastDocument.by}. */
-  readonly by?: string;
-}
-
-/** The entry that rules over time or an approval belong to. */
+/** The entry that keys of a part belong to. */
 export interface EntryContext {
   readonly key: string;
   readonly name: string;
@@ -149,30 +122,8 @@ export interface EntryContext {
   readonly faults: PolicyFault[];
 }
 
-/** Rules over time. */
-export interface HistoryDocument {
-  readonly after?: PastDocument;
-  readonly never_after?: PastDocument;
-  readonly quota?: readonly QuotaDocument[];
-}
-
-/** Which calls need the approval of a person, and whose. */
-export interface ApprovalDocument {
-  /** Default: all calls of the entry. */
-  readonly when?: ArgumentsDocument;
-  /** On the token of the person. */
-  readonly by: ConditionDocument;
-  readonly self?: boolean;
-  readonly wait?: string;
-  readonly valid?: string;
-  /** JSON Pointers into the arguments. Default: all of them. */
-  readonly shows?: readonly string[];
-}
-
-/** The entry of a resource, a method or a request. */
-export interface ListedDocument extends ConditionDocument, HistoryDocument, Words {
-  readonly approval?: ApprovalDocument;
-}
+/** The entry of a resource, a method or a request. Parts of the language add their keys, by declaration merging. */
+export interface ListedDocument extends ConditionDocument, Words {}
 
 /** The entry of a resource or a request. */
 export interface AddressedDocument extends ListedDocument {
@@ -214,8 +165,8 @@ interface MatchedPattern {
 }
 
 /** Every `matches` of a policy, of claims, actors, arguments and variables, under any number of `not`. */
-export function matchedPatterns(document: PolicyDocument): readonly MatchedPattern[] {
-  return conditionsIn(document).flatMap(({ path, condition }) =>
+export function matchedPatterns(document: PolicyDocument, inParts: ConditionsInParts): readonly MatchedPattern[] {
+  return conditionsIn(document, inParts).flatMap(({ path, condition }) =>
     (['claims', 'actors', 'arguments', 'variables'] as const).flatMap((key) =>
       inValues(condition[key] && { ...condition[key] }, [...path, key]),
     ),
@@ -223,31 +174,36 @@ export function matchedPatterns(document: PolicyDocument): readonly MatchedPatte
 }
 
 /** A condition of a policy, and its place. Only an entry has arguments and variables. */
-interface PlacedCondition {
+export interface PlacedCondition {
   readonly path: DocumentPath;
   readonly condition: AnyEntryDocument;
 }
 
 type AnyEntryDocument = EntryDocument & AddressedDocument;
 
+/** The conditions under the keys that parts of the language add to an entry. */
+export type ConditionsInParts = (entry: AnyEntryDocument, path: DocumentPath) => readonly PlacedCondition[];
+
 /** Every condition of a policy: its own, those of its entries, and those nested in them. */
-export function conditionsIn(document: PolicyDocument): readonly PlacedCondition[] {
+export function conditionsIn(document: PolicyDocument, inParts: ConditionsInParts): readonly PlacedCondition[] {
   const found = [...withNested(document, [])];
   for (const key of ['tools', 'resources', 'prompts', 'methods', 'requests'] as const) {
-    for (const [name, entry] of Object.entries(document[key] ?? {})) found.push(...withNested(entry, [key, name]));
+    for (const [name, entry] of Object.entries<AnyEntryDocument>(document[key] ?? {})) {
+      const path = [key, name];
+      found.push(...withNested(entry, path), ...inParts(entry, path));
+    }
   }
   return found;
 }
 
-function withNested(condition: AnyEntryDocument, path: DocumentPath): readonly PlacedCondition[] {
-  const { any = [], all = [], not, approval } = condition;
+/** A condition, and those nested in it. */
+export function withNested(condition: AnyEntryDocument, path: DocumentPath): readonly PlacedCondition[] {
+  const { any = [], all = [], not } = condition;
   return [
     { path, condition },
     ...any.flatMap((each, index) => withNested(each, [...path, 'any', index])),
     ...all.flatMap((each, index) => withNested(each, [...path, 'all', index])),
     ...(not === undefined ? [] : withNested(not, [...path, 'not'])),
-    ...(approval === undefined ? [] : withNested(approval.by, [...path, 'approval', 'by'])),
-    ...(approval?.when === undefined ? [] : withNested(approval.when, [...path, 'approval', 'when'])),
   ];
 }
 

@@ -1,16 +1,16 @@
-import type { ListingKey, McpMethod } from '../model/mcp.ts';
-import { type Approval, compileApproval } from './approval.ts';
+import type { ListingKey, McpMethod } from '../model/mcp-method.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
-import { compileCondition } from './conditions/compile-condition.ts';
+import { compileCondition, conditionKeys } from './conditions/compile-condition.ts';
 import {
   type AddressedDocument,
+  type EntryContext,
   type EntryDocument,
   type PolicyDocument,
   type PolicyFault,
   rulePath,
 } from './document.ts';
-import { type HistoryRule, compileHistory } from './history-rules.ts';
+import { type EntryCompiler, type EntryPart, type EntryParts, noParts } from './entry-part.ts';
 import { type VariableCondition, compileVariables } from './variable.ts';
 
 /** A name or pattern that a policy lists. */
@@ -25,10 +25,7 @@ export interface Entry {
   readonly arguments: readonly ArgumentCondition[];
   /** Conditions on the variables of its name. */
   readonly variables: readonly VariableCondition[];
-  /** Its rules over time. */
-  readonly history: readonly HistoryRule[];
-  /** The approval that its calls need. */
-  readonly approval: Approval | undefined;
+  readonly parts: EntryParts;
   /** The operator's words for a caller that it refuses: its own, or else the policy's. */
   readonly because: string | undefined;
 }
@@ -37,7 +34,12 @@ export interface Entry {
 export type FindEntry = (name: string) => Entry | undefined;
 
 /** Compiles what one key of a policy lists. Appends to `faults` what cannot be compiled. */
-export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: PolicyFault[]): readonly Entry[] {
+export function compileEntries(
+  key: ListingKey,
+  policy: PolicyDocument,
+  compilers: readonly EntryCompiler[],
+  faults: PolicyFault[],
+): readonly Entry[] {
   return Object.entries<EntryDocument & AddressedDocument>(policy[key] ?? {}).map(([name, document]) => {
     const path = [key, name];
     const rule = rulePath(path);
@@ -50,11 +52,25 @@ export function compileEntries(key: ListingKey, policy: PolicyDocument, faults: 
       condition: compileCondition(document, path, faults),
       arguments: compileArguments(document.arguments ?? {}, path, faults),
       variables: compileVariables(document.variables, { key, entry: name, path, faults }),
-      history: compileHistory(document, context),
-      approval: compileApproval(document, context),
+      parts: compileParts(document, compilers, context),
       because,
     };
   });
+}
+
+const ownKeys: ReadonlySet<string> = new Set([...conditionKeys, 'arguments', 'variables', 'because']);
+
+function compileParts(document: EntryDocument, compilers: readonly EntryCompiler[], context: EntryContext): EntryParts {
+  // A key that nothing puts into effect must not look as if it restricted calls.
+  for (const key of Object.keys(document)) {
+    if (ownKeys.has(key) || compilers.some(({ keys }) => keys.includes(key))) continue;
+    context.faults.push({ path: [...context.path, key], message: 'no part of the gateway puts this key into effect' });
+  }
+  const compiled = compilers.flatMap((each): readonly (readonly [EntryCompiler['key'], EntryPart])[] => {
+    const part = each.compile(document, context);
+    return part === undefined ? [] : [[each.key, part]];
+  });
+  return compiled.length === 0 ? noParts : new Map(compiled);
 }
 
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */

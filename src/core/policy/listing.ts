@@ -1,19 +1,13 @@
 import { plainName } from '../lib/look-alike.ts';
-import {
-  knownRequests,
-  listedKinds,
-  type ListedKind,
-  type ListingKey,
-  MAX_NAME_LENGTH,
-  MAX_URI_LENGTH,
-  mcpMethod,
-} from '../model/mcp.ts';
+import { knownRequests, listedKinds, MAX_NAME_LENGTH, MAX_URI_LENGTH, mcpMethod } from '../model/mcp.ts';
+import type { ListedKind, ListingKey } from '../model/mcp-method.ts';
 import type { Attempt, Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
 import type { PolicyDocument, PolicyFault } from './document.ts';
 import { type Entry, type FindEntry, compileEntries } from './entry.ts';
+import type { EntryCompiler } from './entry-part.ts';
 import { mistakableNames, namePattern, patternTable } from './pattern.ts';
 import { requestTable, shortestRequest } from './requests.ts';
 import { plainUri, resourceTables, uriFlaw } from './resources.ts';
@@ -28,7 +22,11 @@ export interface Listing extends Readonly<Record<ListedKind, FindEntry | undefin
  *
  * @returns undefined if the policy has none: then everything may be called that its own conditions allow.
  */
-export function compileListing(document: PolicyDocument, faults: PolicyFault[]): Listing | undefined {
+export function compileListing(
+  document: PolicyDocument,
+  compilers: readonly EntryCompiler[],
+  faults: PolicyFault[],
+): Listing | undefined {
   const { tools, resources, prompts, methods, requests } = document;
   if ((tools ?? resources ?? prompts ?? methods ?? requests) === undefined) return undefined;
   const other = (['tools', 'resources', 'prompts', 'methods', 'lock'] as const).find(
@@ -40,7 +38,7 @@ export function compileListing(document: PolicyDocument, faults: PolicyFault[]):
   }
   const entries: Entry[] = [];
   const compiled = (key: ListingKey): readonly Entry[] => {
-    const own = compileEntries(key, document, faults);
+    const own = compileEntries(key, document, compilers, faults);
     entries.push(...own);
     return own;
   };

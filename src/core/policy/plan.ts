@@ -5,62 +5,33 @@
 
 import { describeValue } from '../lib/json/describe-value.ts';
 import { keysOf } from '../lib/json/pointer.ts';
-import type { NeededApproval } from '../model/approval.ts';
-import type { PolicyDenial } from '../model/denial.ts';
-import type { CallHistory } from '../model/history.ts';
-import { type McpMethod, noMethod } from '../model/mcp.ts';
-import { type Attempt, type Explanation, type Plan, type PolicyDecision, argumentsOf } from '../model/policy.ts';
+import { noMethod } from '../model/mcp.ts';
+import type { McpMethod } from '../model/mcp-method.ts';
+import type { Attempt, Explanation, PartKey, Plan, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { type Approval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
-import { type ArgumentCondition, argumentDenial, explainArgument } from './argument.ts';
+import { argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
-import { type Verdict, explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
+import { explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import { type CountingRules, callHistory, countingDenial, explainRule, ownerDenial } from './history.ts';
-import { type HistoryRule, type PastRule, readBy } from './history-rules.ts';
-import { explainVariable, targetAt, variableDenial, type VariableCondition } from './variable.ts';
+import type { OpenPart, PlanPart } from './part.ts';
+import type { Step } from './step.ts';
+import { explainVariable, targetAt, variableDenial } from './variable.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
-
-/** A part of a policy that may refuse a call. */
-export type Step = AnyStep &
-  (
-    | { readonly on: 'condition'; readonly condition: AllCondition }
-    | { readonly on: 'listing'; readonly unlisted: Unlisted }
-    | { readonly on: 'argument'; readonly argument: ArgumentCondition }
-    /** `at`: the place of its entry among those of the call, and of its target among the targets. */
-    | { readonly on: 'variable'; readonly variable: VariableCondition; readonly at: number }
-    /** `owner`: it only needs to know whose call it is, because a rule of another call looks back at it. */
-    | { readonly on: 'counting' | 'owner'; readonly rule: HistoryRule }
-    | { readonly on: 'approval'; readonly approval: Approval }
-  );
-
-interface AnyStep {
-  /** The entry that it belongs to; undefined for one of the policy, or of a rule over time. */
-  readonly entry?: Entry | undefined;
-  /** The operator's words for a caller that it refuses. */
-  readonly because: string | undefined;
-  /**
-   * The denial, if no token that this caller may get would help, or else the verdict. It allocates only for a denial.
-   *
-   * @throws whatever a predicate throws.
-   */
-  readonly judge: (principal: Principal, call: Attempt) => PolicyDenial | Exclude<Verdict, 'refused'>;
-  readonly explain: (principal: Principal, call: Attempt) => readonly Explanation[];
-}
 
 /** Calls that a policy decides by the same entries. */
 export interface CallKind {
   readonly method: McpMethod;
   /** What the policy lists for such a call; undefined where it needs no entry. */
   readonly entries: readonly Entry[] | Unlisted | undefined;
-  /** The rules over time of other calls that look back at such a call. */
-  readonly covering: readonly PastRule[];
+  /** What a proof knows of such calls, for the part of a key. Default: nothing. */
+  readonly known?: ReadonlyMap<PartKey, unknown>;
 }
 
 interface OwnConditions {
   readonly condition: AllCondition;
   readonly because: string | undefined;
   readonly mode: 'enforce' | 'shadow';
+  readonly open: readonly OpenPart[];
 }
 
 /** The rule of a call that the policy's own conditions allow, without an entry. */
@@ -75,24 +46,16 @@ export class CallPlan implements Plan {
   /** The decision if every verdict is `met`, made once. */
   readonly allowed: PolicyDecision;
   readonly because: string | undefined;
-  /** The approvals of its entries. */
-  readonly approvals: readonly Approval[];
-  readonly #counting: CountingRules;
+  readonly parts: ReadonlyMap<PartKey, PlanPart>;
 
-  constructor(steps: readonly Step[], counting: CountingRules) {
+  constructor(steps: readonly Step[], parts: ReadonlyMap<PartKey, PlanPart>) {
     this.steps = steps;
+    this.parts = parts;
     this.conditions = steps.flatMap((step) => (step.on === 'condition' ? step.condition : []));
     const ofEntry = steps.find((step) => step.entry !== undefined);
     const entry = ofEntry?.entry;
     this.because = (ofEntry ?? steps[0])?.because;
     this.allowed = Object.freeze({ allow: true, rule: entry?.rule ?? ownRule, plan: this });
-    this.approvals = steps.flatMap((step) => (step.on === 'approval' ? step.approval : []));
-    this.#counting = counting;
-  }
-
-  /** The rules over time that a call must meet. */
-  get rulesOverTime(): readonly HistoryRule[] {
-    return this.#counting.own;
   }
 
   neededScopes(principal: Principal): readonly string[] {
@@ -119,28 +82,11 @@ export class CallPlan implements Plan {
     });
   }
 
-  history(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined {
-    return callHistory(this.#counting, principal, attempt, exact);
-  }
-
   argumentsRead(attempt: Attempt): readonly (readonly string[])[] {
-    // A person sees all arguments, or the approval is bound to what is not shown.
-    if (this.approvals.length > 0) return [[]];
-    const { own, past } = this.#counting;
-    const rules = [...own, ...past.filter(({ covers }) => covers(attempt))];
-    const conditions = this.steps.flatMap((step) => (step.on === 'argument' ? step.argument : []));
-    return [...conditions, ...rules.flatMap(readBy)].map(({ pointer }) => keysOf(pointer) ?? []);
-  }
-
-  approval(principal: Principal, attempt: Attempt): NeededApproval | undefined {
-    const needed: Approval[] = [];
-    let isCertain = false;
-    for (const approval of this.approvals) {
-      const needs = needsApproval(approval, principal, attempt);
-      if (needs !== false) needed.push(approval);
-      if (needs === true) isCertain = true;
-    }
-    return joinedApproval(needed, { isShadow: this.#counting.isShadow, isCertain, asker: principal });
+    return [
+      ...this.steps.flatMap((step) => (step.on === 'argument' ? [keysOf(step.argument.pointer) ?? []] : [])),
+      ...[...this.parts.values()].flatMap((part) => part.argumentsRead(attempt)),
+    ];
   }
 }
 
@@ -151,26 +97,27 @@ function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Exp
 }
 
 /** The plan for calls of a kind: the policy's own conditions, then the entries of the call. */
-export function planFor({ condition, because, mode }: OwnConditions, kind: CallKind): CallPlan {
+export function planFor({ condition, because, mode, open }: OwnConditions, kind: CallKind): CallPlan {
   const own = conditionStep(condition, because);
-  const { method, entries = [], covering: past } = kind;
-  const isShadow = mode === 'shadow';
-  // The policy itself comes first: a caller that it refuses must not learn what is listed.
-  if ('reason' in entries) return new CallPlan([own, listingStep(entries, because)], { own: [], past, isShadow });
+  const { method, entries = [], known } = kind;
   // A completion only names what it completes, and uses nothing of it.
-  const used = [...new Set(entries)].filter(({ key }) => takesArguments(method) || key === 'methods');
-  const counting = used.flatMap(({ history }) => history);
+  const used =
+    'reason' in entries ? [] : [...new Set(entries)].filter(({ key }) => takesArguments(method) || key === 'methods');
+  const isShadow = mode === 'shadow';
+  const parts = new Map(
+    open.map(({ part, of }) => [part.key, part.plan(of, { entries: used, isShadow, known: known?.get(part.key) })]),
+  );
+  // The policy itself comes first: a caller that it refuses must not learn what is listed.
+  if ('reason' in entries) return new CallPlan([own, listingStep(entries, because)], parts);
   const steps = [
     own,
     ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
     // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
     ...used.flatMap(argumentSteps),
     ...(takesArguments(method) ? entries.flatMap(variableSteps) : []),
-    ...counting.map(countingStep),
-    ...past.filter((rule) => !counting.includes(rule)).map(ownerStep),
-    ...used.flatMap(({ approval }) => (approval ? approvalStep(approval) : [])),
+    ...[...parts.values()].flatMap((part) => part.steps),
   ];
-  return new CallPlan(steps, { own: counting, past, isShadow });
+  return new CallPlan(steps, parts);
 }
 
 function conditionStep(condition: AllCondition, because: string | undefined, entry?: Entry): Step {
@@ -220,44 +167,6 @@ function variableSteps(entry: Entry, at: number): readonly Step[] {
   }));
 }
 
-function countingStep(rule: HistoryRule): Step {
-  return {
-    on: 'counting',
-    rule,
-    because: rule.because,
-    judge: (principal, call) => countingDenial(rule, principal, argumentsOf(call)) ?? 'met',
-    explain: (principal, call) => [explainRule(rule, principal, argumentsOf(call))],
-  };
-}
-
-/** It refuses only what cannot be judged. Whether the call has an approval is asked last, by the stage `approve`. */
-function approvalStep(approval: Approval): Step {
-  return {
-    on: 'approval',
-    approval,
-    because: approval.because,
-    judge(principal, call) {
-      needsApproval(approval, principal, call);
-      return 'met';
-    },
-    explain: (principal, call) => [explainApproval(approval, principal, call)],
-  };
-}
-
-/** A call that a rule looks back at must have an owner. */
-function ownerStep(rule: PastRule): Step {
-  const denialOf = (principal: Principal, call: Attempt): PolicyDenial | undefined =>
-    rule.covers(call) ? ownerDenial(rule, principal) : undefined;
-  return {
-    on: 'owner',
-    rule,
-    because: rule.because,
-    judge: (principal, call) => denialOf(principal, call) ?? 'met',
-    explain: (principal, call) =>
-      denialOf(principal, call) === undefined ? [] : [explainRule(rule, principal, argumentsOf(call))],
-  };
-}
-
 /** The most entries of a call whose plan is kept: a call may name any number of resources. */
 const MAX_KEPT = 2;
 
@@ -268,22 +177,18 @@ interface PlanNode {
 }
 
 /** Finds the plan of each call. It is made once, unless the call has many entries. */
-export function createPlans(
-  own: OwnConditions,
-  listing: Listing | undefined,
-  covering: readonly PastRule[] = [],
-): (attempt: Attempt) => CallPlan {
-  const ownPlan = planFor(own, { method: noMethod, entries: undefined, covering: [] });
+export function createPlans(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => CallPlan {
+  const ownPlan = planFor(own, { method: noMethod, entries: undefined });
   if (listing === undefined) return () => ownPlan;
   const root: PlanNode = { next: new Map() };
   return (attempt) => {
     const method = attempt.kind === 'http' ? noMethod : attempt.method;
     const entries = entriesFor(listing, attempt);
-    if ('reason' in entries || entries.length > MAX_KEPT) return planFor(own, { method, entries, covering });
+    if ('reason' in entries || entries.length > MAX_KEPT) return planFor(own, { method, entries });
     let node = root;
     for (const entry of entries) node = nodeAfter(node, entry);
     const key = takesArguments(method) ? 'ofCalls' : 'ofReferences';
-    return (node[key] ??= planFor(own, { method, entries, covering }));
+    return (node[key] ??= planFor(own, { method, entries }));
   };
 }
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
-import type { CallHistory } from '../../core/model/history.ts';
+import type { CallHistory } from './call-history.ts';
 import type { Reservation } from './ledger.ts';
 import type { Principal } from '../../core/model/principal.ts';
 

@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -5,8 +6,8 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
-import type { RecordedArguments } from '../../core/model/logged-members.ts';
-import { closeHierarchy } from '../../core/model/principal.ts';
+import type { RecordedArguments } from '../../core/model/outcome.ts';
+import { closeHierarchy } from '../../core/model/scope-hierarchy.ts';
 import {
   anyText,
   hostName,
@@ -18,7 +19,6 @@ import {
   recordedClaim,
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readCallerRate, readLimits, readTls } from './sections.ts';
-import { readApprovals } from './approvals.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
@@ -31,7 +31,7 @@ import { readRootResource, readRoutes, type Referents, unreachableRequests } fro
 import { isSecret, violations } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { besidePolicies, capabilities, readStore, revocations } from '../../capabilities/all.ts';
+import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
 import type { ReadBesidePolicies, SlotEntry } from '../../capabilities/capability.ts';
 import { loopbackHosts } from '../../core/lib/ip-address.ts';
 
@@ -146,7 +146,10 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
       problems.push(folder.problemAt(policy, { path: ['requests', name], part: 'key', message }));
     }
   }
-  if (problems.length === 0) problems.push(...openApprovers(valid, folder));
+  if (problems.length === 0) {
+    const found = capabilities.flatMap(({ policyProblems }) => policyProblems?.(valid) ?? []);
+    problems.push(...found.map(({ policy, ...violation }) => folder.problemAt(policy, violation)));
+  }
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
@@ -180,17 +183,6 @@ async function openFrontDoor(
   return root.get('front_door').present
     ? (await import('./front-door.ts')).readFrontDoor(root, base, about)
     : undefined;
-}
-
-/** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
-function openApprovers({ approvals, routes }: ConfigFromRoot, folder: ReadPolicies): readonly Problem[] {
-  if (approvals?.route.authorizationServers.some(({ name }) => name === FRONT_DOOR) !== true) return [];
-  const why = 'no claim restricts it, and every person who can sign in at the front door has all scopes on its page';
-  const message = `${why}: add claims, or write {} to let any person approve`;
-  const policies = new Set(routes.flatMap(({ policy }) => policy ?? []));
-  return [...policies].flatMap(({ name, openApprovers: paths }) =>
-    paths.map((path) => folder.problemAt(name, { path, part: 'value', message })),
-  );
 }
 
 /** The configuration that another process read, from the texts that it read. */
@@ -250,7 +242,7 @@ function readRoot(
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readCallerRate(limits.get('rate'));
   const readers = capabilities.flatMap(({ read: readSection, readsPublic = false }) => {
-    const readIn = readSection?.(root, { publicUrl, servers });
+    const readIn = readSection?.(root, { publicUrl, folderLabel: policies.folderLabel, servers });
     return readIn === undefined ? [] : [{ readIn, readsPublic }];
   });
   const routes = readRoutes(root.get('routes'), {
@@ -260,7 +252,6 @@ function readRoot(
     frontDoorIssuer: frontDoor?.issuer,
     endpointsAtRoot,
     rate,
-    hasApprovals: root.get('approvals').present,
     slots: (field, route, index) => [
       ...readers.flatMap(({ readIn, readsPublic }) =>
         route.public && !readsPublic ? [] : entriesOf(readIn(field, route)),
@@ -278,13 +269,6 @@ function readRoot(
     shared: readStore(root),
     authorizationServers: servers,
     frontDoor,
-    revocation: revocations?.read(root.get('revocation'), {
-      publicUrl,
-      servers,
-      frontDoor,
-      routes,
-      base,
-    }),
     scopeHierarchy: readScopes(root.get('scopes')),
     sessionKey: root.get('session_key').read(longSecret),
     allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
@@ -295,7 +279,6 @@ function readRoot(
     endpointsAtRoot,
     routes,
     slots: new Map(capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))),
-    approvals: readApprovals(root.get('approvals'), { publicUrl, servers, routes, rate }),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),
@@ -314,14 +297,8 @@ function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
       arguments: readArguments(log.get('arguments')),
     },
     lists: log.get('lists').isTrue(),
-    chain: readChain(log.get('chain'), base),
     file: file === undefined ? undefined : resolve(base, file),
   };
-}
-
-function readChain(field: Field<NonNullable<GatewayKeys['log']>['chain']>, base: string): LogSettings['chain'] {
-  if (!field.present) return undefined;
-  return { key: resolve(base, field.get('key').text() ?? ''), everyMs: field.get('every').duration() };
 }
 
 /** `digest`, a list of pointers, or both under names. */

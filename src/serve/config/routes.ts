@@ -1,8 +1,10 @@
+import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
-import type { CallerRate, ResourceMetadata, Route } from '../../core/model/route.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { CallerRate, ResourceMetadata } from '../../core/model/endpoint.ts';
 import { rootEndpoints } from '../../core/model/config.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { readCallerRate } from './sections.ts';
@@ -30,8 +32,6 @@ export interface Referents {
   readonly endpointsAtRoot: AuthorizationServer | undefined;
   /** `limits.rate`, the default of routes. */
   readonly rate: CallerRate | undefined;
-  /** Whether `approvals` is configured. */
-  readonly hasApprovals: boolean;
   /** What capabilities read of a route. */
   readonly slots: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
@@ -234,9 +234,6 @@ function readPolicy(
     field.addProblem(`${file} has ${only.key}, which needs protocol: ${only.protocol}`);
   }
   const found = folder.policies.get(policy);
-  // Without them no person could approve, and no stage would ask.
-  if (found?.hasApprovals === true && !referents.hasApprovals)
-    field.addProblem(`${file} has approval, which needs approvals in gateway.yaml`);
   return found;
 }
 

@@ -5,10 +5,11 @@ import type { Policy } from '../../core/model/policy.ts';
 import { rulePath } from '../../core/policy/document.ts';
 import { variablesIn } from '../../core/policy/pattern.ts';
 import { type Route, stepUpScopes } from '../../core/model/route.ts';
-import { expandScopes } from '../../core/model/principal.ts';
+import { expandScopes } from '../../core/model/scope-hierarchy.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
+import { insecureIssuer } from '../../core/config/endpoints.ts';
 import { claimPathMistake } from '../../core/config/claim-path.ts';
 import type { ReadPolicies } from '../../policy-files/policies.ts';
 import type { Path, Problem } from '../../core/config/problems.ts';
@@ -115,7 +116,7 @@ export function isLocal({
   return isLoopbackUrl(publicUrl) && [...authorizationServers.values()].every(({ issuer }) => isLoopbackUrl(issuer));
 }
 
-function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged): readonly Warning[] {
+function insecureIssuers({ authorizationServers, frontDoor }: Judged): readonly Warning[] {
   const issuers: readonly (readonly [Path, { readonly issuer: string }])[] = [
     ...[...authorizationServers.values()].map((server) => [pathOf(server), server] as const),
     ...Array.from(
@@ -126,12 +127,8 @@ function insecureIssuers({ authorizationServers, frontDoor, revocation }: Judged
       frontDoor?.workloads ?? [],
       ([name, workload]) => [[FRONT_DOOR, 'workloads', name], workload] as const,
     ),
-    ...Array.from(revocation?.sources ?? [], ([name, source]) => [['revocation', 'events', name], source] as const),
   ];
-  const risk = 'is http and not on loopback: a party on the way can replace its keys; use https';
-  return issuers
-    .filter(([, { issuer }]) => issuer.startsWith('http:') && !isLoopbackUrl(issuer))
-    .map(([path, { issuer }]) => at([...path, 'issuer'], `${quoted(issuer)} ${risk}`));
+  return issuers.flatMap(([path, { issuer }]) => insecureIssuer(path, issuer));
 }
 
 function pathOf({ name }: AuthorizationServer): Path {

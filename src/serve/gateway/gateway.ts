@@ -8,6 +8,7 @@
 import { createAllowed } from '../../core/gateway/listen/allow.ts';
 import { arrive, canonicalCall } from '../../core/gateway/listen/call.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
+import { revocations } from '../../capabilities/all.ts';
 import type { OwnEndpoint } from '../../capabilities/capability.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
@@ -33,22 +34,26 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const crossOrigin = createCrossOrigin(allowed.origin);
   const wiring = createWiring(config, configScope, processScope, { allowed, crossOrigin });
   const revocation =
-    config.revocation &&
+    revocations?.settingsOf(config) &&
     processScope.revocation?.endpoints(config, {
       requireHost: (call) => allowed.requireHost(call),
       failures: createFailureLimit(config, configScope, processScope),
       refuse: (call, denial) => recordRefusal(call, denial),
     });
+  const own = ownEndpoints();
   const routed = createRouter(
     new Map([
       ...config.routes.map((route) => [route.path, wiring.ofRoute(route)] as const),
-      ...ownEndpoints().map((own) => [own.endpoint.path, wiring.ofOwn(own)] as const),
+      ...own.map((each) => [each.endpoint.path, wiring.ofOwn(each)] as const),
     ]),
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
-  const publish = createPublish(config);
+  const publish = createPublish(
+    config,
+    own.map(({ endpoint }) => endpoint),
+  );
   const published = configScope.capabilities.flatMap((each) => each.publish ?? []);
   const frontDoor = configScope.clients.get(FRONT_DOOR);
   const publishMetadata = createFrontDoorMetadata(

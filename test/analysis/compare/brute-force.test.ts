@@ -1,9 +1,10 @@
+import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
 import { kindBetween } from '../../../src/analysis/compare/differences.ts';
 import type { Decision, Policy, PolicyDecision } from '../../../src/core/model/policy.ts';
-import { decisionWith } from '../../../src/core/policy/approval.ts';
+import { decisionWith } from '../../../src/policy-parts/approvals/needed-approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { deciding, policyOf } from '../prove/deciding.ts';
 import { randomProperty } from '../prove/random-properties.ts';
@@ -23,7 +24,7 @@ function kindsOn(before: Policy, after: Policy, { principal, attempt }: (typeof 
     PolicyDecision,
   ];
   const decided = (decision: PolicyDecision, approval: 'none' | 'approved'): Decision =>
-    decisionWith(approval, decision, () => decision.plan.approval(principal, attempt));
+    decisionWith(approval, decision, () => approvalsKey.inPlan(decision.plan)?.needed(principal, attempt));
   return (['none', 'approved'] as const).map((approval) => kindBetween(decided(was, approval), decided(is, approval)));
 }
 

@@ -1,3 +1,4 @@
+import { historyKey } from '../../../src/policy-parts/history/key.ts';
 import { expect, test } from 'vitest';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
 import { compiledRules } from '../../../src/core/policy/compile.ts';
@@ -31,7 +32,8 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
   return callsIn({ kind: 'any' }, [rules]).flatMap(({ when, kinds: [kind] }) => {
     if (when === undefined || kind === undefined) return [];
     const plan = planFor(rules, kind);
-    const countings = plan.steps.flatMap((step) => ('rule' in step ? countingOf(step.rule) : []));
+    const { own, owners } = historyKey.inPlan(plan) ?? { own: [], owners: [] };
+    const countings = [...own, ...owners].map(countingOf);
     const conditions = [...plan.conditions, ...countings.flatMap(({ owner }) => owner)];
     const inArguments = [
       ...plan.steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
@@ -131,7 +133,7 @@ test.each<[what: string, policy: PolicyDocument]>([
 test('a call that is not listed is allowed by no decision, and needs no scopes', () => {
   const rules = compiledRules(policyOf({ scope: 'read', tools: { one: {} } }));
   const unlisted = { reason: 'tool.unlisted', rule: 'tools', kind: 'tool', name: 'two' } as const;
-  const plan = planFor(rules, { method: mcpMethod('tools/call'), entries: unlisted, covering: [] });
+  const plan = planFor(rules, { method: mcpMethod('tools/call'), entries: unlisted });
   const decisions = decisionsOn(plan, new Space(plan.conditions, [], setting), noHistories);
   expect(decisions).toEqual([{ reason: 'tool.unlisted', rule: 'tools', when: true, asked: [] }]);
 });

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConditionDocument } from '../../../src/core/policy/document.ts';
+import { PartKey } from '../../../src/core/model/policy.ts';
+import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import type { LanguagePart } from '../../../src/core/policy/part.ts';
 import { prove } from '../../../src/analysis/prove/prove.ts';
 import { compiled, deciding, policyOf, proofOf } from './deciding.ts';
 
@@ -34,4 +37,16 @@ test('R-230: a proof that would take too long is undecided, and names the part',
 test('a position far behind in an array is undecided', () => {
   const policy = { claims: { '/roles/32': 'x' } };
   expect(proofOf(policy, deny)).toEqual({ outcome: 'undecided', why: ['the position 32 of an array'] });
+});
+
+test('a part of the language that proofs do not know is undecided', () => {
+  const key = new PartKey('seasons');
+  const nothing = { steps: [], argumentsRead: () => [] };
+  const about = { rules: [], conditions: [], values: [], asks: [], owners: [] };
+  const part: LanguagePart = { key, keys: [], compile: () => about, open: () => about, plan: () => nothing };
+  const policy = compilePolicy('test', { tools: { pay: {} } }, [part]);
+  expect(prove(compiled(deny), policy, deciding())).toEqual({
+    outcome: 'undecided',
+    why: ['the part seasons'],
+  });
 });

@@ -1,6 +1,7 @@
+import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import fc from 'fast-check';
 import type { Decision, Policy } from '../../../src/core/model/policy.ts';
-import { decisionWith } from '../../../src/core/policy/approval.ts';
+import { decisionWith } from '../../../src/policy-parts/approvals/needed-approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed } from '../../../src/analysis/prove/prove.ts';
@@ -83,7 +84,7 @@ export function refutation({ policy: document, property: wanted }: RandomPropert
     const { approval = 'none' } = example.given;
     if (property.approval !== undefined && property.approval !== approval) continue;
     const alone = policy.decide(principal, attempt);
-    const decision = decisionWith(approval, alone, () => alone.plan.approval(principal, attempt));
+    const decision = decisionWith(approval, alone, () => approvalsKey.inPlan(alone.plan)?.needed(principal, attempt));
     if (isLeftOut(decision) || (isLeftOut(listing.decide(principal, attempt)) && !isNamed(example.when))) continue;
     if (!isExpected(decision, property.wanted)) return { example, decision };
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { gapsOf } from '../../../src/analysis/review/coverage.ts';
 import type { Attempt } from '../../../src/core/model/policy.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller, type Given } from '../../core/policy/caller.ts';
 

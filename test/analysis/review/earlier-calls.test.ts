@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { decideAfter } from '../../../src/analysis/review/earlier-calls.ts';
 import { call, caller } from '../../core/policy/caller.ts';
 

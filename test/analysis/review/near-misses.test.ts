@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nearMisses } from '../../../src/analysis/review/explained.ts';
 import type { Attempt } from '../../../src/core/model/policy.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller, type Given, message } from '../../core/policy/caller.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { DecisionRecord } from '../../../src/core/model/decision.ts';
-import type { HistoryCheck } from '../../../src/core/model/history.ts';
+import type { HistoryCheck } from '../../../src/policy-parts/history/call-history.ts';
 import type { LedgerCheck } from '../../../src/policy-parts/history/ledger.ts';
 import { metAsRecorded, TrackChanges } from '../../../src/analysis/review/replay.ts';
 

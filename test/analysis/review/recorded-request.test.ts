@@ -3,7 +3,7 @@ import type { Config } from '../../../src/core/model/config.ts';
 import type { DecisionRecord } from '../../../src/core/model/decision.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { testOf } from '../../../src/capabilities/console/detail.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { differenceOf } from '../../../src/analysis/review/replay.ts';
 import { refusals } from '../../../src/capabilities/all.ts';
 import { explainRecord } from '../../../src/analysis/review/explained.ts';

@@ -10,7 +10,7 @@ import type { Ledger, Reservation, LedgerVerdict } from '../../../src/policy-par
 import type { Attempt } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import type { Route } from '../../../src/core/model/route.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { bytesAfterSmallCollections } from '../../support/small-collections.ts';
 import { call as callOf, caller, message } from '../../core/policy/caller.ts';

@@ -1,6 +1,6 @@
 /** The events of an answer to a poll (RFC 8936 §2.4), and what a transmitter that sends too many of them costs. */
 import { expect, test } from 'vitest';
-import type { EventSource } from '../../../src/core/model/revocation.ts';
+import type { EventSource } from '../../../src/capabilities/revocation/sources.ts';
 import { Delivery } from '../../../src/capabilities/revocation/delivery.ts';
 import { startTransmitter, transmitterToken } from '../../support/transmitter.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { EventSource } from '../../../src/core/model/revocation.ts';
+import type { EventSource } from '../../../src/capabilities/revocation/sources.ts';
 import type { LeaseState } from '../../../src/capabilities/revocation/place.ts';
 import { Delivery } from '../../../src/capabilities/revocation/delivery.ts';
 import type { Receiver } from '../../../src/capabilities/revocation/receiver.ts';

@@ -1,3 +1,4 @@
+import { revocationSettings } from '../../../src/capabilities/revocation/settings.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { expect, test } from 'vitest';
 import { sample } from '../../support/gateway.ts';
@@ -33,8 +34,8 @@ authorization_servers:
 revocation: { events: { okta: { issuer: 'https://okta.example', token: t } } }
 routes: [{ name: api, path: /api, audience: a, upstream: { url: 'http://127.0.0.1:1' } }]
 `;
-  const { revocation } = await loaded({ yaml });
-  expect(revocation?.sources.get('okta')?.targets).toMatchObject([
+  const settings = revocationSettings.of(await loaded({ yaml }));
+  expect(settings?.sources.get('okta')?.targets).toMatchObject([
     {
       issuers: ['https://login.example/v2.0', 'https://sts.example/', 'https://okta.example'],
       tokenIssuer: 'https://login.example/v2.0',

@@ -1,6 +1,6 @@
 /** Whose tokens a subject identifier names (RFC 9493, SSF 1.0 §4). */
 import { expect, test } from 'vitest';
-import type { RevocationTarget } from '../../../src/core/model/revocation.ts';
+import type { RevocationTarget } from '../../../src/capabilities/revocation/sources.ts';
 import { namedTokens } from '../../../src/capabilities/revocation/subjects.ts';
 import { among, RevocationIndex } from '../../../src/capabilities/revocation/revocation-index.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { escaped, toolsPolicy } from '../../../src/commands/init/tools-policy.ts';
 
 const tool = (name: string, readOnly = false) => ({ name, readOnly });

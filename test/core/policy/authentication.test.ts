@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { callerOf } from '../../../src/analysis/review/described-caller.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import type { PolicyTest } from '../../../src/policy-files/policy-tests.ts';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';

@@ -1,8 +1,9 @@
-import type { CallHistory } from '../../../src/core/model/history.ts';
+import { historyKey } from '../../../src/policy-parts/history/key.ts';
+import type { CallHistory } from '../../../src/policy-parts/history/call-history.ts';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
 import type { Attempt, Decision, McpAttempt, McpTarget, PolicyDecision } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { type PolicyDocument, PolicyError, rulePath } from '../../../src/core/policy/document.ts';
 
 /** What a test says of a caller, in the words of `policies/NAME.test.yaml`. */
@@ -43,7 +44,9 @@ export function historyOf(
   principal: Principal = alice,
   exact?: () => unknown,
 ): CallHistory | undefined {
-  return compilePolicy('test', document).decide(principal, attempt).plan.history(principal, attempt, exact);
+  return historyKey
+    .inPlan(compilePolicy('test', document).decide(principal, attempt).plan)
+    ?.of(principal, attempt, exact);
 }
 
 /** A call of a tool. */

@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compiledRules, compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy as compileLanguage } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
+import { compiledRules } from '../../../src/core/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
 import { runs } from '../../support/runs.ts';
 import { call, caller, faultsOf } from './caller.ts';
@@ -114,9 +116,9 @@ test('any document gives a policy that decides as it explains, or faults with th
 });
 
 test.each<[PolicyDocument, object]>([
-  [{}, { hasApprovals: false, listsRequests: false, readsGatewayClaims: false }],
-  [{ tools: { pay: { approval: { by: {} } } } }, { hasApprovals: true, listsRequests: false }],
-  [{ requests: {} }, { hasApprovals: false, listsRequests: true }],
+  [{}, { listsRequests: false, readsGatewayClaims: false, parts: new Map() }],
+  [{ tools: { pay: {} } }, { listsRequests: false, parts: new Map() }],
+  [{ requests: {} }, { listsRequests: true }],
   [{ claims: { tenant: 'x' } }, { readsGatewayClaims: false }],
   [{ claims: { tenant: 'x' }, max_age: '5m' }, { readsGatewayClaims: true }],
 ])('%j is %j', (document, traits) => {
@@ -188,4 +190,12 @@ describe('rules', () => {
     const policy = compilePolicy('p', { claims: { '/realm/roles': { not: 'x' }, '/team/name': { not: 'x' } } });
     expect({ ...policy.claimsRead({ realm: '{"roles":"x"}' }) }).toStrictEqual({ '/realm/roles': null });
   });
+});
+
+test.each<PolicyDocument>([
+  { tools: { pay: { approval: { by: {} } } } },
+  { requests: { 'GET /a': { quota: [{ count: 1, per: '1h' }] } } },
+])('refuses a key that nothing puts into effect: %j', (document) => {
+  expect(() => compileLanguage('p', document)).toThrow('no part of the gateway puts this key into effect');
+  expect(() => compilePolicy('p', document)).not.toThrow();
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt, McpTarget } from '../../../src/core/model/policy.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { maxMatchedLength } from '../../../src/core/policy/predicate.ts';
 import { type Given, call, caller, message, plain, target } from './caller.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { caller } from './caller.ts';
 import { decides } from './decides.ts';

@@ -1,3 +1,5 @@
+import { conditionsInParts } from '../../../src/policy-parts/parts.ts';
+import type { PastDocument, QuotaDocument } from '../../../src/policy-parts/history/document.ts';
 import { expect, test } from 'vitest';
 import {
   type AddressedDocument,
@@ -5,11 +7,9 @@ import {
   type EntryDocument,
   type ListedDocument,
   matchedPatterns,
-  type PastDocument,
   type PolicyDocument,
   PolicyError,
   type PredicateDocument,
-  type QuotaDocument,
   rulePath,
 } from '../../../src/core/policy/document.ts';
 import schema from '../../../schema/policy.schema.json' with { type: 'json' };
@@ -28,7 +28,9 @@ test('finds every pattern with its place', () => {
     methods: { m: { claims: { k: { matches: '9' } } } },
     requests: { 'GET /l': { claims: { l: { matches: '10' } } } },
   };
-  expect(matchedPatterns(document).map(({ path, source }) => `${path.join(' ')}: ${source}`)).toEqual([
+  expect(
+    matchedPatterns(document, conditionsInParts).map(({ path, source }) => `${path.join(' ')}: ${source}`),
+  ).toEqual([
     'claims a matches: 1',
     'claims b not not matches: 2',
     'any 1 claims c matches: 3',

@@ -1,7 +1,7 @@
 /** Claims that a token leaves to another source: OpenID Connect Core §5.6.2, and Entra ID's groups overage. */
 import { describe, expect, test } from 'vitest';
 import { denialIn } from '../../../src/core/model/policy.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller } from './caller.ts';
 

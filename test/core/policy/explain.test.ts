@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
 import { unknownArguments, type Attempt, type Explanation } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller, type Given, message } from './caller.ts';
 

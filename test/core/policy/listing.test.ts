@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/core/model/policy.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { type PolicyDocument, PolicyError } from '../../../src/core/policy/document.ts';
 import { call, decide, message, told } from './caller.ts';
 import { decides } from './decides.ts';

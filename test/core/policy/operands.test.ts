@@ -1,3 +1,4 @@
+import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import { describe, expect, test } from 'vitest';
 import { parseExactly } from '../../../src/core/lib/json/lossless.ts';
 import { unreachable } from '../../../src/core/lib/json/pointer.ts';
@@ -5,7 +6,7 @@ import type { Caller } from '../../../src/core/policy/claim.ts';
 import type { PolicyDocument, PolicyFault, ValueDocument } from '../../../src/core/policy/document.ts';
 import { compilePredicates, type Reading } from '../../../src/core/policy/predicate.ts';
 import { call, caller, decide, faultsOf, message, told } from './caller.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 
 /** A caller with one claim, `c`, as a token writes it; `''`: the token lacks it. */
 function withClaim(json: string): Caller {
@@ -316,7 +317,9 @@ describe('an approver compared with the caller', () => {
   const needed = (by: object, claims: Record<string, unknown>) => {
     const principal = caller({ claims });
     const attempt = call('pay', {});
-    const approval = compilePolicy('test', policy(by)).decide(principal, attempt).plan.approval(principal, attempt);
+    const approval = approvalsKey
+      .inPlan(compilePolicy('test', policy(by)).decide(principal, attempt).plan)
+      ?.needed(principal, attempt);
     if (approval === undefined) throw new TypeError('no approval is needed');
     return approval;
   };
@@ -354,7 +357,7 @@ describe('an approver compared with the caller', () => {
     };
     const attempt = call('pay', {});
     const compiled = compilePolicy('test', policy({ claims: { n: { caller: 'n' } } }));
-    const approval = compiled.decide(principal, attempt).plan.approval(principal, attempt);
+    const approval = approvalsKey.inPlan(compiled.decide(principal, attempt).plan)?.needed(principal, attempt);
     expect(approval?.asker).toBe('{"n":9007199254740993}');
     expect(approval?.admits(caller({ claims: { n: 2 ** 53 } }), approval.asker)).toBe(false);
     expect(approval?.admits(principal, approval.asker)).toBe(true);
@@ -408,7 +411,7 @@ describe('when of an approval', () => {
     const attempt = call('pay', args);
     const principal = caller({ claims });
     const { plan } = compilePolicy('test', document(when)).decide(principal, attempt);
-    expect(plan.approval(principal, attempt) !== undefined).toBe(expected);
+    expect(approvalsKey.inPlan(plan)?.needed(principal, attempt) !== undefined).toBe(expected);
   });
 });
 

@@ -1,8 +1,9 @@
 // oxlint-disable unicorn/no-thenable -- a property has it
+import { historyKey } from '../../../src/policy-parts/history/key.ts';
 import { describe, expect, test } from 'vitest';
 import type { Attempt } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
 import { alice, call, caller, decide, faultsOf, historyOf, message, plain, told } from './caller.ts';
 import { proofOf } from '../../analysis/prove/deciding.ts';
@@ -210,7 +211,7 @@ describe('rules over time on requests', () => {
     ['never_after', ['GET /a/secret'], { kind: 'http', request: 'GET /a/Secret/' }, 1],
   ])('%s %j looks back at %j: %d', (kind, names, attempt, count) => {
     const { plan } = decide(policyOf({ [kind]: { request: names, within: '1h' } }), {}, attempt);
-    expect(plan.history(caller(), attempt)?.records.length ?? 0).toBe(count);
+    expect(historyKey.inPlan(plan)?.of(caller(), attempt)?.records.length ?? 0).toBe(count);
   });
 
   test.each([

@@ -134,7 +134,11 @@ describe('uriPattern', () => {
 
 function finder(names: readonly string[], faults: PolicyFault[] = []): FindEntry {
   const documents = Object.fromEntries(names.map((name) => [name, {}]));
-  const { exact, matching } = patternTable(compileEntries('tools', { tools: documents }, faults), namePattern, faults);
+  const { exact, matching } = patternTable(
+    compileEntries('tools', { tools: documents }, [], faults),
+    namePattern,
+    faults,
+  );
   return (name) => exact(name) ?? matching(name);
 }
 

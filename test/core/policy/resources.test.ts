@@ -9,7 +9,7 @@ import { wordsIn } from '../../support/words-in.ts';
 
 function tables(names: readonly string[], faults: PolicyFault[] = []): ResourceTables {
   return resourceTables(
-    compileEntries('resources', { resources: Object.fromEntries(names.map((name) => [name, {}])) }, faults),
+    compileEntries('resources', { resources: Object.fromEntries(names.map((name) => [name, {}])) }, [], faults),
     faults,
   );
 }

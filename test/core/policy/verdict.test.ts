@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { maxMatchedLength } from '../../../src/core/policy/predicate.ts';
 import { caller, decide, told } from './caller.ts';

@@ -46,6 +46,7 @@ const route = createRouter(new Map([...Array(200).keys()].map((i) => [`/r${i}/a.
 const requests = compileListing(
   { requests: { 'GET /**': {}, 'GET /*/*/secret': {}, 'GET /orders/export': {}, 'GET /*/b/**': {} } },
   [],
+  [],
 );
 const listing = compileListing(
   {
@@ -54,6 +55,7 @@ const listing = compileListing(
     prompts: { '*x*y*': {} },
     methods: { '*': {} },
   },
+  [],
   [],
 );
 const noHeaders = { names: [], raw: [] } as unknown as MessageHeaders;

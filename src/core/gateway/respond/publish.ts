@@ -3,6 +3,7 @@ import { isAtOrBelow } from '../../lib/http/path-flaw.ts';
 import type { Call } from '../../model/call.ts';
 import { type Config, rootEndpoints } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 import { isLoopbackUrl } from '../../lib/ip-address.ts';
@@ -21,10 +22,11 @@ const openToAll = {
 /**
  * Creates the answers with protected resource metadata.
  *
+ * @param own The endpoints of the gateway itself; default: none.
  * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource.
  */
-export function createPublish(config: Config): Publish {
-  const documents = metadataDocuments(config);
+export function createPublish(config: Config, own: readonly Endpoint[] = []): Publish {
+  const documents = metadataDocuments(config, own);
   return (call) => {
     const document = documents.get(call.path);
     if (document === undefined && !isMetadataPath(call.path)) return false;

@@ -1,5 +1,6 @@
 import type { Config } from '../../model/config.ts';
-import { requestedScopes, type Endpoint } from '../../model/route.ts';
+import { requestedScopes } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -13,26 +14,29 @@ export function metadataUrl(route: Endpoint, publicUrl: string): string | undefi
  * The metadata documents by their path, RFC 9728 §3, each with and without a trailing slash. If exactly one route has a
  * resource, or if `root_resource` names one, its document is at the bare well-known path too: clients that look there
  * first would take the resource of another route for that of theirs.
+ *
+ * @param own The endpoints of the gateway itself; default: none.
  */
-export function metadataDocuments({
-  routes,
-  approvals,
-  publicUrl,
-  tls,
-  rootResource,
-}: Config): ReadonlyMap<string, Buffer> {
+export function metadataDocuments(
+  { routes, publicUrl, tls, rootResource }: Config,
+  own: readonly Endpoint[] = [],
+): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
-  const resources = routes.filter((route) => route.resource !== undefined);
-  for (const route of approvals === undefined ? resources : [...resources, approvals.route]) {
+  const resources = routes.filter(isResource);
+  for (const route of [...resources, ...own.filter(isResource)]) {
     const document = Buffer.from(JSON.stringify(metadata(route, publicUrl, tls)));
     const path = metadataPath(route);
     documents.set(path, document).set(`${path}/`, document);
     // R-7: appended to the base URL, for clients that build it so.
     documents.set((route.path === '/' ? '' : route.path) + WELL_KNOWN, document);
     const isAtRoot = rootResource === undefined ? resources.length === 1 : route.name === rootResource;
-    if (isAtRoot && route !== approvals?.route) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
+    if (isAtRoot && !route.isOwn) documents.set(WELL_KNOWN, document).set(`${WELL_KNOWN}/`, document);
   }
   return documents;
+}
+
+function isResource({ resource }: Endpoint): boolean {
+  return resource !== undefined;
 }
 
 /** Whether a path belongs to the metadata of resources, published or not. */

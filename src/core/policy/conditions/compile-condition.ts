@@ -24,6 +24,9 @@ const kinds: { readonly [Key in keyof Written]: (written: Written[Key], context:
 
 const order = Object.keys(kinds) as readonly (keyof Written)[];
 
+/** The keys of conditions. */
+export const conditionKeys: readonly string[] = order;
+
 /**
  * Compiles one policy, nested or not, into the conditions that must all hold. Their order is fixed, whatever the
  * file's, and so is the refusal that is reported if several apply. Appends to `faults` what cannot be compiled.

@@ -1,14 +1,20 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../../../src/core/model/config.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
+import type { Endpoint } from '../../../../src/core/model/endpoint.ts';
 import { metadataDocuments, metadataUrl } from '../../../../src/core/gateway/respond/resource-metadata.ts';
 
 const publicUrl = 'https://gateway.example';
 const wellKnown = '/.well-known/oauth-protected-resource';
 const route = { path: '/mcp', resource: {}, authorizationServers: [] };
 
-function documentsOf(config: object): Readonly<Record<string, Record<string, unknown>>> {
-  const documents = metadataDocuments({ publicUrl, ...config } as unknown as Config);
+interface Described {
+  readonly [member: string]: unknown;
+  readonly own?: readonly object[];
+}
+
+function documentsOf({ own, ...config }: Described): Readonly<Record<string, Record<string, unknown>>> {
+  const documents = metadataDocuments({ publicUrl, ...config } as unknown as Config, own as readonly Endpoint[]);
   return Object.fromEntries(
     [...documents].map(([path, document]) => [path, JSON.parse(document.toString()) as Record<string, unknown>]),
   );
@@ -53,24 +59,24 @@ test('RFC 9728 §2: says what a client needs to know', () => {
 
 const named = (name: string): object => ({ ...route, name, path: `/${name}` });
 const others = [named('a'), named('b')];
-const approvals = { route: named('approvals') };
-test.each<[what: string, config: object, atRoot: string | undefined]>([
+const own = [{ ...named('approvals'), isOwn: true }];
+test.each<[what: string, config: Described, atRoot: string | undefined]>([
   ['the only resource', { routes: [route] }, '/mcp'],
   [
     'the only one beside a route that is none',
     { routes: [{ ...route, path: '/api', resource: undefined }, route] },
     '/mcp',
   ],
-  ['the only one beside approvals', { routes: [route], approvals }, '/mcp'],
+  ['the only one beside approvals', { routes: [route], own }, '/mcp'],
   ['none of several', { routes: others }, undefined],
   ['the one that root_resource names', { routes: others, rootResource: 'b' }, '/b'],
-  ['none for approvals alone', { routes: [], approvals }, undefined],
-  ['never that of approvals', { routes: others, approvals, rootResource: 'approvals' }, undefined],
+  ['none for approvals alone', { routes: [], own }, undefined],
+  ['never that of approvals', { routes: others, own, rootResource: 'approvals' }, undefined],
 ])('R-8: the document at the bare path is that of %s', (_what, config, atRoot) => {
   const documents = documentsOf(config);
   for (const path of [wellKnown, `${wellKnown}/`])
     expect(documents[path]?.['resource']).toBe(atRoot && publicUrl + atRoot);
-  expect(`${wellKnown}/approvals` in documents).toBe('approvals' in config);
+  expect(`${wellKnown}/approvals` in documents).toBe('own' in config);
   expect(documents).not.toHaveProperty([`${wellKnown}/api`]);
 });
 

@@ -1,7 +1,8 @@
+import { approvalsKey } from '../../../../src/policy-parts/approvals/key.ts';
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../../src/core/model/principal.ts';
 import type { ActorsDocument, ConditionDocument } from '../../../../src/core/policy/document.ts';
-import { compilePolicy } from '../../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../../src/policy-parts/compile.ts';
 import { alice, call, caller } from '../caller.ts';
 
 const issuer = 'https://as.example';
@@ -55,7 +56,7 @@ describe('actors', () => {
     const payment = call('pay');
     const needs = (principal: Principal): boolean => {
       const { plan } = policy.decide(principal, payment);
-      return plan.approval(principal, payment) !== undefined;
+      return approvalsKey.inPlan(plan)?.needed(principal, payment) !== undefined;
     };
     expect([actedFor('agent-7'), actedFor('b'), actedFor()].map(needs)).toEqual([true, false, false]);
   });

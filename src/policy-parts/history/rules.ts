@@ -1,25 +1,24 @@
-import { type Attempt, calledTool } from '../model/policy.ts';
-import type { PolicyDenial } from '../model/denial.ts';
-import type { ReasonBy } from '../model/reasons.ts';
-import { lengthPrefixed } from '../lib/digest.ts';
-import { plainName } from '../lib/look-alike.ts';
-import type { MemberReader } from '../lib/json/pointer.ts';
-import { describeValue } from '../lib/json/describe-value.ts';
-import { type CallArgument, compileArgument } from './argument.ts';
-import { compileClaim } from './claim.ts';
+import { type Attempt, calledTool } from '../../core/model/policy.ts';
+import type { PolicyDenial } from '../../core/model/denial.ts';
+import type { ReasonBy } from '../../core/model/reasons.ts';
+import { lengthPrefixed } from '../../core/lib/digest.ts';
+import { plainName } from '../../core/lib/look-alike.ts';
+import type { MemberReader } from '../../core/lib/json/pointer.ts';
+import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { type CallArgument, compileArgument } from '../../core/policy/argument.ts';
+import { compileClaim } from '../../core/policy/claim.ts';
 import {
   type DocumentPath,
   type EntryContext,
-  type HistoryDocument,
   millisecondsOf,
-  type PastDocument,
   type PolicyFault,
-  type QuotaDocument,
   rulePath,
-} from './document.ts';
-import { namePattern } from './pattern.ts';
-import { requestFlaw, requestsCoveredBy } from './requests.ts';
-import { actorKey, type Principal } from '../model/principal.ts';
+} from '../../core/policy/document.ts';
+import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
+import { namePattern } from '../../core/policy/pattern.ts';
+import { requestFlaw, requestsCoveredBy } from '../../core/policy/requests.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { actorKey } from '../../core/model/caller-key.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
 const historyKinds = {

@@ -1,11 +1,12 @@
+import { historyKey } from '../../../src/policy-parts/history/key.ts';
 import { describe, expect, test } from 'vitest';
 import { parseToRewrite } from '../../../src/core/lib/json/lossless.ts';
-import type { CallHistory } from '../../../src/core/model/history.ts';
+import type { CallHistory } from '../../../src/policy-parts/history/call-history.ts';
 import { type Attempt, unknownArguments } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
-import { alice, call, historyOf, message } from './caller.ts';
+import { alice, call, historyOf, message } from '../../core/policy/caller.ts';
 
 const claims = {
   tools: {
@@ -35,11 +36,11 @@ function looksAt(document: PolicyDocument, attempt: Attempt, principal?: Princip
 
 test('a policy without rules over time has no history, and a call that none concerns has none', () => {
   for (const document of [{}, { tools: { approve: {} } }]) {
-    expect(compilePolicy('test', document).isOverTime).toBe(false);
+    expect(historyKey.inPolicy(compilePolicy('test', document))).toBeUndefined();
     expect(historyOf(document, call('approve'))).toBeUndefined();
   }
   const other = { tools: { ...claims.tools, other: {} } };
-  expect(compilePolicy('test', other).isOverTime).toBe(true);
+  expect(historyKey.inPolicy(compilePolicy('test', other))).toBeDefined();
   expect(historyOf(other, call('other'))).toBeUndefined();
   expect(historyOf(other, message('tools/list'))).toBeUndefined();
   expect(historyOf(other, { kind: 'http' })).toBeUndefined();

@@ -1,18 +1,16 @@
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { ApprovalSettings, Config } from '../../core/model/config.ts';
+import type { ApprovalSettings } from '../../core/model/approval-settings.ts';
+import type { ConfigReferents } from '../capability.ts';
 import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
-import type { Referents } from './routes.ts';
 import { pageUrl, plainUrl, resourceUri, routePath } from '../../core/config/values.ts';
-
-type Surrounding = Pick<Referents, 'publicUrl' | 'servers' | 'rate'> & Pick<Config, 'routes'>;
 
 /** `approvals`. Problems are reported to the fields, and the result is then not used. */
 export function readApprovals(
   field: Field<GatewayKeys['approvals']>,
-  { publicUrl, servers, routes, rate }: Surrounding,
+  { publicUrl, servers, routes, rate }: ConfigReferents,
 ): ApprovalSettings | undefined {
   if (!field.present) return undefined;
   const path = field.get('path').read(routePath) ?? '';

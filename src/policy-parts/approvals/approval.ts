@@ -2,26 +2,32 @@
  * @module Approvals, `docs/approvals.md`: which calls need one, and whose. Whether a call has one is not known here.
  */
 
-import { canonicalJson } from '../lib/json/canonical.ts';
-import { unreachable } from '../lib/json/pointer.ts';
-import { parseExactly } from '../lib/json/lossless.ts';
-import type { NeededApproval } from '../model/approval.ts';
-import type { PolicyDenial } from '../model/denial.ts';
-import { argumentsOf, type Attempt, type Decision, type Explanation, unknownArguments } from '../model/policy.ts';
-import type { Claims, Principal } from '../model/principal.ts';
+import { canonicalJson } from '../../core/lib/json/canonical.ts';
+import { unreachable } from '../../core/lib/json/pointer.ts';
+import { parseExactly } from '../../core/lib/json/lossless.ts';
+import type { NeededApproval } from './needed-approval.ts';
+import type { PolicyDenial } from '../../core/model/denial.ts';
+import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../../core/model/policy.ts';
+import type { Claims, Principal } from '../../core/model/principal.ts';
 import {
   type ArgumentCondition,
   compileArgument,
   compileArguments,
   failedPredicate,
   requireArguments,
-} from './argument.ts';
-import { type ClaimOperand, exactClaim } from './claim.ts';
-import { type Condition, isGroup, leavesOf } from './conditions/condition.ts';
-import type { AllCondition } from './conditions/groups.ts';
-import { compileCondition } from './conditions/compile-condition.ts';
-import { operandsIn, type Predicate } from './predicate.ts';
-import { type DocumentPath, type EntryContext, type EntryDocument, millisecondsOf, rulePath } from './document.ts';
+} from '../../core/policy/argument.ts';
+import { type ClaimOperand, exactClaim } from '../../core/policy/claim.ts';
+import { type Condition, isGroup, leavesOf } from '../../core/policy/conditions/condition.ts';
+import type { AllCondition } from '../../core/policy/conditions/groups.ts';
+import { compileCondition } from '../../core/policy/conditions/compile-condition.ts';
+import { operandsIn, type Predicate } from '../../core/policy/predicate.ts';
+import {
+  type DocumentPath,
+  type EntryContext,
+  type EntryDocument,
+  millisecondsOf,
+  rulePath,
+} from '../../core/policy/document.ts';
 
 const wanted = 'an approval of this call';
 
@@ -281,24 +287,3 @@ const anyPerson: Principal = {
   introspectionJwt: undefined,
   claims: {},
 };
-
-/** Whether a call has an approval that it can use. */
-export type GivenApproval = 'none' | 'approved';
-
-/**
- * A decision, where it is known whether the call has an approval. The last word: a call that is refused for something
- * else does not ask for one.
- */
-export function decisionWith(
-  given: GivenApproval,
-  decision: Decision,
-  approval: () => NeededApproval | undefined,
-): Decision {
-  // Whether a refused call needs one may be beyond judging, and does not matter.
-  const isOpen = decision.allow && decision.shadow === undefined;
-  const needed = isOpen ? approval() : undefined;
-  if (!isOpen || needed?.isCertain !== true) return decision;
-  const { denial, isShadow } = needed;
-  if (given === 'approved' && denial.reason === 'approval.required') return decision;
-  return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
-}

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { amountOf, compileOwner, unitsFor } from '../../../src/core/policy/history-rules.ts';
+import { amountOf, compileOwner, unitsFor } from '../../../src/policy-parts/history/rules.ts';
 import { runs } from '../../support/runs.ts';
 import type { PolicyFault } from '../../../src/core/policy/document.ts';
-import { caller } from './caller.ts';
+import { caller } from '../../core/policy/caller.ts';
 
 describe('an amount', () => {
   test.each<[unknown, boolean, number]>([

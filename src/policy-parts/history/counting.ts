@@ -3,31 +3,30 @@
  * counts for later ones. What was counted is not known here: `history/` keeps it.
  */
 
-import { plainNumber } from '../lib/json/canonical.ts';
-import { unreachable } from '../lib/json/pointer.ts';
-import { lengthPrefixed } from '../lib/digest.ts';
-import type { CallHistory, HistoryCheck, HistoryRecord } from '../model/history.ts';
-import { listedKinds } from '../model/mcp.ts';
-import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../model/policy.ts';
-import type { PolicyDenial } from '../model/denial.ts';
-import type { Principal } from '../model/principal.ts';
-import type { CallArgument } from './argument.ts';
-import { amountOf, type HistoryRule, type PastRule, type QuotaRule } from './history-rules.ts';
-import { kindOf } from '../lib/json/describe-value.ts';
-import type { Entry } from './entry.ts';
-import type { Listing } from './listing.ts';
-import type { PolicyFault } from './document.ts';
-
-/** The rules of all entries that look back at calls of tools; undefined if no entry has a rule over time. */
-export function pastRules(entries: readonly Entry[]): readonly PastRule[] | undefined {
-  const rules = entries.flatMap(({ history }) => history);
-  return rules.length === 0 ? undefined : rules.filter((rule) => rule.kind !== 'quota');
-}
+import { plainNumber } from '../../core/lib/json/canonical.ts';
+import { unreachable } from '../../core/lib/json/pointer.ts';
+import { lengthPrefixed } from '../../core/lib/digest.ts';
+import type { CallHistory, HistoryCheck, HistoryRecord } from './call-history.ts';
+import { listedKinds } from '../../core/model/mcp.ts';
+import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../../core/model/policy.ts';
+import type { PolicyDenial } from '../../core/model/denial.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import type { CallArgument } from '../../core/policy/argument.ts';
+import { amountOf, type HistoryRule, type PastRule, type QuotaRule } from './rules.ts';
+import { kindOf } from '../../core/lib/json/describe-value.ts';
+import type { Entry } from '../../core/policy/entry.ts';
+import type { Listing } from '../../core/policy/listing.ts';
+import type { PolicyFault } from '../../core/policy/document.ts';
 
 /** Reports calls that rules look back at and that the policy never allows: none of them can come before. */
-export function checkPast(listing: Listing, faults: PolicyFault[]): void {
-  for (const { key, name, history } of listing.entries) {
-    for (const { kind, target, names } of history.filter((rule) => rule.kind !== 'quota')) {
+export function checkPast(
+  listing: Listing,
+  historyIn: (entry: Entry) => readonly HistoryRule[],
+  faults: PolicyFault[],
+): void {
+  for (const entry of listing.entries) {
+    const { key, name } = entry;
+    for (const { kind, target, names } of historyIn(entry).filter((rule) => rule.kind !== 'quota')) {
       const find = listing[target];
       const unlisted = names.find((each) => find === undefined || (!each.includes('*') && find(each) === undefined));
       if (unlisted === undefined) continue;

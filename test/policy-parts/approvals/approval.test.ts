@@ -1,11 +1,13 @@
+import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import { describe, expect, test } from 'vitest';
-import type { NeededApproval } from '../../../src/core/model/approval.ts';
+import type { NeededApproval } from '../../../src/policy-parts/approvals/needed-approval.ts';
 import { type Attempt, type Policy, unknownArguments } from '../../../src/core/model/policy.ts';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
-import { compilePolicy } from '../../../src/core/policy/compile.ts';
-import type { ApprovalDocument, ArgumentsDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
+import type { ArgumentsDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
+import type { ApprovalDocument } from '../../../src/policy-parts/approvals/document.ts';
 import { decideAfter } from '../../../src/analysis/review/earlier-calls.ts';
-import { call, caller, faultsOf, message } from './caller.ts';
+import { call, caller, faultsOf, message } from '../../core/policy/caller.ts';
 import { deciding, policyOf, proofOf } from '../../analysis/prove/deciding.ts';
 
 const by = { claims: { role: 'supervisor' } };
@@ -20,7 +22,7 @@ function needs(when: ArgumentsDocument, args: unknown, given: Parameters<typeof 
 }
 
 function approvalOf(policy: Policy, attempt: Attempt, principal = caller()): NeededApproval | undefined {
-  return policy.decide(principal, attempt).plan.approval(principal, attempt);
+  return approvalsKey.inPlan(policy.decide(principal, attempt).plan)?.needed(principal, attempt);
 }
 
 describe('R-286: only a value of the right type spares a call from an approval', () => {
@@ -195,8 +197,8 @@ describe('R-286: of several entries one person must satisfy all', () => {
       isShadow: false,
       denial: { reason: 'approval.required', detail: 'wanted an approval of this call, found none', scope: [], rule },
     });
-    expect(policy.approvalAt(rules)).toMatchObject(needed);
-    expect(policy.approvalAt([rule, 'tools.other.approval'])).toBeUndefined();
+    expect(approvalsKey.inPolicy(policy)?.at(rules)).toMatchObject(needed);
+    expect(approvalsKey.inPolicy(policy)?.at([rule, 'tools.other.approval'])).toBeUndefined();
     expect(admits(caller({ claims: { role: 'supervisor' } }))).toBe(false);
     expect(admits(caller({ claims: { role: 'supervisor', team: 'risk' } }))).toBe(true);
   });
