@@ -5,8 +5,8 @@ import type { Address } from '../model/config.ts';
 import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { claimReader, memberReader, pointerReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
-import type { RecordedClaim } from '../model/logged-members.ts';
-import type { RecordedArguments } from '../model/logged-members.ts';
+import type { RecordedClaim } from '../model/outcome.ts';
+import type { RecordedArguments } from '../model/outcome.ts';
 
 /** A text that a parser does not accept. */
 export class InvalidValue extends Error {
