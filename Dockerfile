@@ -42,6 +42,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies /app/sbom.cdx.json ./
 COPY package.json ./
 COPY schema ./schema
+# What is made of the fragments of capabilities.
+COPY --from=bundle /app/schema/gateway.schema.json ./schema/
 COPY templates ./templates
 COPY --from=bundle /app/bundle ./bundle
 COPY --from=console /app/console/built ./console/built

@@ -1,6 +1,7 @@
 /**
- * Writes what is made of the JSON Schemas:
+ * Writes what is made of the JSON Schemas and their fragments:
  *
+ * - `gateway.schema.json`, of the core and the fragments of capabilities.
  * - `validators.js`, by ajv: to load ajv and to compile the schemas at start would take more than 20 times as long as to
  *   load that.
  * - `validators.d.ts`: its types, and the type of each section of `gateway.yaml`.
@@ -13,10 +14,12 @@
 import { writeFile } from 'node:fs/promises';
 import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
-import gateway from './gateway.schema.json' with { type: 'json' };
+import { composedGateway } from './compose.ts';
 import policy from './policy.schema.json' with { type: 'json' };
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
+
+const gateway = JSON.parse(composedGateway()) as Schema & { readonly $defs: Readonly<Record<string, Schema>> };
 
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
@@ -140,6 +143,7 @@ function definitionOf({ $ref = '' }: Schema): readonly [name: string, definition
 }
 
 if (import.meta.main) {
+  await writeFile(new URL('gateway.schema.json', import.meta.url), composedGateway());
   await writeFile(new URL('validators.js', import.meta.url), validatorsModule());
   await writeFile(new URL('validators.d.ts', import.meta.url), validatorsTypes());
 }

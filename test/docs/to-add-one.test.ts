@@ -88,7 +88,7 @@ describe.for(Object.entries(examples))('%s', ([kind, words]) => {
     expect(placesOf(kind).length).toBeGreaterThan(0);
     for (const place of placesOf(kind)) {
       const [folder = ''] = place.split('/');
-      const rows = filesOf(`${folder}/capabilities/`);
+      const rows = filesOf(`${folder === 'schema' ? 'src' : folder}/capabilities/`);
       const text = [...filesOf(place), ...rows].map((file) => file.text).join('\n');
       expect([place, ...missing(text, words)]).toEqual([place]);
     }
