@@ -165,6 +165,7 @@ export function createWiring(
       }),
       states: onRoute.flatMap(({ states }) => states ?? []),
       onUnauthorized: credential.onUnauthorized,
+      onBegun: onRoute.find(({ begun }) => begun !== undefined)?.begun,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,
