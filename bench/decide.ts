@@ -7,7 +7,8 @@
  * @module
  */
 import { markdownTable } from './table.ts';
-import { mcpMethod, type TargetKind } from '../src/core/model/mcp.ts';
+import { mcpMethod } from '../src/core/model/mcp.ts';
+import type { TargetKind } from '../src/core/model/mcp-method.ts';
 import type { Attempt, Policy } from '../src/core/model/policy.ts';
 import type { Principal } from '../src/core/model/principal.ts';
 import { compilePolicy } from '../src/policy-parts/compile.ts';

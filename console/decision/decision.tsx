@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DecisionDetail, endpoints, type TokenView } from '../../src/capabilities/console/messages.ts';
-import type { OutcomeKind } from '../../src/core/model/outcome.ts';
+import type { OutcomeKind } from '../../src/core/model/outcome-kind.ts';
 import { followLink, withQuery } from '../address.ts';
 import { whyOf } from '../live/table.tsx';
 import { CopyButton, Id } from '../parts/copy.tsx';

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { endpoints, type RatePoint, type RatesAnswer } from '../../src/capabilities/console/messages.ts';
-import type { OutcomeKind } from '../../src/core/model/outcome.ts';
+import type { OutcomeKind } from '../../src/core/model/outcome-kind.ts';
 import { outcomes } from '../parts/outcome.tsx';
 import { timeOfDay } from '../parts/time.tsx';
 import { read } from '../requests.ts';

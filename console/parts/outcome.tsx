@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { type OutcomeKind, outcomeKinds } from '../../src/core/model/outcome.ts';
+import { type OutcomeKind, outcomeKinds } from '../../src/core/model/outcome-kind.ts';
 
 /** The outcomes, in the order of their plots. */
 export const outcomes = Object.keys(outcomeKinds) as readonly OutcomeKind[];

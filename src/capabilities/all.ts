@@ -7,6 +7,7 @@ import type { Config } from '../core/model/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
 import { operatorConsole } from './console/manifest.ts';
+import { concurrency } from './concurrency/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
@@ -27,6 +28,7 @@ export const capabilities: readonly Capability[] = [
   approvals,
   history,
   decisionPoints,
+  concurrency,
   exchange,
   signedIdentities,
   possession,

@@ -112,6 +112,25 @@ and nothing else; with --to also its tests. Then decides the log again by it. Ex
     ],
     run: async (first = '', values, _, more) => (await import('./learn.ts')).learn([first, ...more], values),
   }),
+  rights: command({
+    does: 'show what callers used, and what they could use',
+    about: `For each caller of a decision log: the entries of policies that it used, could use and never did by its last
+claims and scopes, and was refused or not shown; at the end the entries that no caller used. Exits with 1 if the files
+have no decision.`,
+    argument: {
+      name: 'FILE',
+      does: 'decision logs, JSON lines; - reads stdin',
+      isRequired: true,
+      isRepeated: true,
+      isPath: true,
+    },
+    options: options.rights,
+    examples: [
+      'rights decisions.jsonl --route tools',
+      'rights decisions.jsonl* --by client --policies ../january/policies',
+    ],
+    run: async (first = '', values, _, more) => (await import('./rights.ts')).rights([first, ...more], values),
+  }),
   compare: command({
     does: 'show what an edit of policies means',
     about: `Compares policies with those before an edit, and proves what it prints: for each rule that decides and each

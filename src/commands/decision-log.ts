@@ -186,6 +186,14 @@ export async function* linesOf(file: string): AsyncGenerator<string | undefined>
   yield* splitter.end();
 }
 
+/** Takes the {@link linesOf} a file, in a fraction of the time where there are a million. */
+export async function eachLine(file: string, take: (line: string | undefined) => void): Promise<void> {
+  const splitter = new LineSplitter();
+  const input = file === '-' ? process.stdin : createReadStream(file, { highWaterMark: MAX_LINE_BYTES });
+  for await (const bytes of input as AsyncIterable<Buffer>) for (const line of splitter.lines(bytes)) take(line);
+  for (const line of splitter.end()) take(line);
+}
+
 /**
  * The lines of a file, and those that are appended to it, without end; undefined for a line of more than 1 MiB. After
  * the file was replaced by another one of the same name, or cut to a shorter one, it goes on with the new content.

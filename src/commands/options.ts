@@ -101,6 +101,17 @@ export const options = {
     force: { does: 'replaces files that exist' },
     config,
   },
+  rights: {
+    route: { value: 'NAME', does: 'only this route; default: all' },
+    by: { value: 'OWNER', does: 'the callers: subject (the default), client or claim:NAME' },
+    policies: {
+      value: 'DIR',
+      does: 'policies of another time: shows what callers lost and gained since',
+      isPath: true,
+    },
+    json,
+    config,
+  },
   compare: {
     from: { value: 'DIR', does: 'the policies before the edit, or their gateway.yaml', isPath: true },
     to: { value: 'DIR', does: 'the edited policies; default: those of the configuration', isPath: true },

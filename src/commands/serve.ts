@@ -7,7 +7,6 @@ import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
-import { startWorkers } from '../serve/workers/primary.ts';
 import { printable } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
@@ -45,7 +44,7 @@ export async function serve(file: string, processes: Processes): Promise<ExitCod
     const gateway =
       workers === 1
         ? await start(loaded.config, { moreMetrics })
-        : await startWorkers(file, loaded, workers, moreMetrics);
+        : await (await import('../serve/workers/primary.ts')).startWorkers(file, loaded, workers, moreMetrics);
     running = frontDoor?.attach(gateway) ?? gateway;
   } catch (error) {
     process.stderr.write(`${listenFault(error)}\n`);

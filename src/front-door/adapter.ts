@@ -20,6 +20,8 @@ const MAX_LIVE_TOKENS = 1_000;
 export interface AdapterParts extends DeviceParts {
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
+  /** The network that a request under way comes from: a registration counts for it until its first use. */
+  readonly registrant?: () => string;
   /** The key of the ids of codes and refresh tokens, as `nameGrants` has it. */
   readonly tokenKey: string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */

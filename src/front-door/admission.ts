@@ -21,6 +21,8 @@ export const MAX_BUCKETS = 100_000;
 export interface Admission {
   /** The client's address, as trusted proxies report it; of IPv6 its network. */
   addressOf(request: IncomingMessage): string;
+  /** The party that what is kept for a request counts for: the client's address, and of IPv6 the /48 that it is in. */
+  networkOf(request: IncomingMessage): string;
   /** The limit that a request exceeds, and the milliseconds until one may pass; undefined for one that may pass. */
   excess(request: IncomingMessage, path: string): Excess | undefined;
 }
@@ -60,6 +62,7 @@ export function createAdmission(
 
   return {
     addressOf,
+    networkOf: (request) => widerOf(addressOf(request)) ?? addressOf(request),
     excess(request, path) {
       // A preflight is answered by its headers, and makes nothing remembered.
       if (request.method === 'OPTIONS') return undefined;
@@ -69,14 +72,20 @@ export function createAdmission(
       const block = addressOf(request);
       const waitMs = buckets.take(`${limit} ${block}`, rate);
       if (waitMs > 0) return { limit, waitMs };
-      const [, wider] = /^(\w+:\w+:\w+):\w+::\/64$/.exec(block) ?? [];
+      const wider = widerOf(block);
       if (wider === undefined) return undefined;
       const { requests, perMs, burst } = rate;
       const ofWider = { requests: requests * NETWORKS_OF_48, perMs, burst: burst * NETWORKS_OF_48 };
-      const widerMs = buckets.take(`${limit} ${wider}::/48`, ofWider);
+      const widerMs = buckets.take(`${limit} ${wider}`, ofWider);
       return widerMs > 0 ? { limit, waitMs: widerMs } : undefined;
     },
   };
+}
+
+/** The /48 that a /64 of IPv6 is in. */
+function widerOf(block: string): string | undefined {
+  const [, wider] = /^(\w+:\w+:\w+):\w+::\/64$/.exec(block) ?? [];
+  return wider && `${wider}::/48`;
 }
 
 function limitOf(path: string): LimitName {

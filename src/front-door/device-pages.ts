@@ -33,7 +33,7 @@ export function deviceFlow(parts: DevicePageParts): DeviceFlow {
     enabled: true,
     charset: 'base-20',
     mask: '****-****',
-    deviceInfo: ({ req }) => ({ address: admission.addressOf(req) }),
+    deviceInfo: ({ req }) => ({ address: admission.addressOf(req), network: admission.networkOf(req) }),
     userCodeInputSource(ctx, _form, out, error) {
       const say = texts.device;
       switch (error?.constructor.name) {

@@ -29,7 +29,7 @@ export interface DeviceParts {
   readonly store: Store;
   readonly clock: Clock;
   /** The address that a request under way comes from. */
-  readonly registrant?: () => string;
+  readonly guesser?: () => string;
   /** Whether the person who types a code sees the question of it, and answers none yet. */
   readonly isShowing?: () => boolean;
 }
@@ -50,7 +50,7 @@ export class TooManyCodes extends errors.CustomOIDCProviderError {
  */
 export async function saveDevice(id: string, payload: AdapterPayload, store: Store): Promise<number> {
   const { exp = 0, userCode, accountId, error, inFlight } = payload;
-  const owner = ownMember(payload['deviceInfo'], 'address');
+  const owner = ownMember(payload['deviceInfo'], 'network');
   const expiresAt = exp * 1000 + ENDED_MS;
   const record = { value: payload, expiresAt, owner: typeof owner === 'string' ? owner : undefined };
   const place = digestOf(String(userCode));
@@ -63,7 +63,13 @@ export async function saveDevice(id: string, payload: AdapterPayload, store: Sto
     const isAnswered = before?.inFlight === true || (await store.take('UserCode', place)) === id;
     if (before === undefined || !isAnswered) throw new errors.InvalidRequest('the code was used already');
   }
-  await store.set({ ...record, kind: 'DeviceCode', id });
+  try {
+    await store.set({ ...record, kind: 'DeviceCode', id });
+  } catch (error) {
+    // A user code without its device code would count until it ends.
+    await store.take('UserCode', place);
+    throw error;
+  }
   return expiresAt;
 }
 
@@ -75,9 +81,9 @@ export async function saveDevice(id: string, payload: AdapterPayload, store: Sto
  */
 export async function findByUserCode(
   userCode: string,
-  { store, clock, registrant, isShowing }: DeviceParts,
+  { store, clock, guesser, isShowing }: DeviceParts,
 ): Promise<AdapterPayload | undefined> {
-  const guesses = `wrong codes ${registrant?.() ?? ''}`;
+  const guesses = `wrong codes ${guesser?.() ?? ''}`;
   const guess = randomUUID();
   if (!(await store.addMember(guesses, guess, clock() + WRONG_SECONDS * 1000, MAX_WRONG))) throw new TooManyCodes();
   const place = digestOf(userCode);
@@ -100,7 +106,7 @@ async function endDevice(
   { store, place, nowMs }: { readonly store: Store; readonly place: string; readonly nowMs: number },
 ): Promise<undefined> {
   if ((await store.take('UserCode', place)) !== id) return;
-  const owner = ownMember(payload['deviceInfo'], 'address');
+  const owner = ownMember(payload['deviceInfo'], 'network');
   await store.set({
     kind: 'DeviceCode',
     id,

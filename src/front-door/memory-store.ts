@@ -11,6 +11,7 @@ import {
   weightOf,
   type Store,
 } from './store.ts';
+import { Denial } from '../core/model/denial.ts';
 import { ensure } from '../core/lib/remembered.ts';
 
 /** A record as JSON: a fraction of the memory of its objects, and no caller can change it. */
@@ -53,7 +54,14 @@ export function createMemoryStore(clock: Clock): Store {
     addMember: async (set, member, expiresAt, max) => sets.add(set, member, expiresAt, max),
     removeMember: async (set, member) => sets.remove(set, member),
     takeMembers: async (set) => sets.take(set),
-    firstSeen: async (key, expiresAt, owner) => replay.firstSeen(key, expiresAt, owner),
+    async firstSeen(key, expiresAt, owner) {
+      try {
+        return replay.firstSeen(key, expiresAt, owner);
+      } catch (error) {
+        if (error instanceof Denial) throw full('used assertions');
+        throw error;
+      }
+    },
     publishRevoked: async () => {},
     close: async () => {},
   };

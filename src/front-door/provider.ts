@@ -88,7 +88,8 @@ export function createProvider(parts: ProviderParts): Provider {
     clock,
     registrationMs,
     tokenKey: keys.cookie,
-    registrant: addressOfCaller,
+    registrant: networkOfCaller,
+    guesser: addressOfCaller,
     onRevoked: parts.onRevoked,
     revocations: parts.revocations && { check: parts.revocations, issuer },
     isExchange: () => Provider.ctx?.oidc.route === 'token',
@@ -223,7 +224,7 @@ export function createProvider(parts: ProviderParts): Provider {
   // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,
   // with whole seconds.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
-    store.firstSeen(`jti ${owner} ${jti}`, (Math.ceil(exp) + 1) * 1000, addressOfCaller());
+    store.firstSeen(`jti ${owner} ${jti}`, (Math.ceil(exp) + 1) * 1000, networkOfCaller());
   provider.on('device_authorization.success', (_ctx, body) => Object.assign(body, { interval: POLL_SECONDS }));
   const registrations = adapter('Client');
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
@@ -243,6 +244,11 @@ export function createProvider(parts: ProviderParts): Provider {
   async function renewRegistration({ oidc: { client } }: KoaContextWithOIDC): Promise<void> {
     const registered = client && (await registrations.find(client.clientId));
     if (client && registered) await registrations.upsert(client.clientId, registered, registrationMs / 1000);
+  }
+
+  function networkOfCaller(): string {
+    const { ctx } = Provider;
+    return ctx === undefined ? '' : parts.admission.networkOf(ctx.req);
   }
 
   function addressOfCaller(): string {

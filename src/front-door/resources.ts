@@ -3,7 +3,7 @@ import type { Config } from '../core/model/config.ts';
 import { approvalSettings } from '../core/model/approval-settings.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
-import type { Endpoint } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 import { MAX_URL_LENGTH } from './url-pattern.ts';
 
 /** The resources that the front door issues tokens for: those of the routes that trust it. */

@@ -6,7 +6,7 @@ import type { Action } from '../core/model/grant.ts';
 import { noMethod } from '../core/model/mcp.ts';
 import { calledTool } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
-import type { Endpoint } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 import type { Bindings } from './bindings.ts';
 import { type MessageLimits, readMessage } from './message.ts';
 import { requireParamHeaders, type ToolHeaders } from './tool-headers.ts';

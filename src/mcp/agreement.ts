@@ -2,7 +2,8 @@ import { type Members, ownMember } from '../core/lib/json/own-member.ts';
 import type { Fields } from '../core/model/fields.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { MessageId } from '../core/model/grant.ts';
-import { type Era, type McpMethod, revisions } from '../core/model/mcp.ts';
+import { revisions } from '../core/model/mcp.ts';
+import type { Era, McpMethod } from '../core/model/mcp-method.ts';
 
 /** The headers that repeat parts of a message. */
 export type MessageHeaders = Pick<Fields, 'mcpMethod' | 'mcpName' | 'mcpProtocolVersion'>;

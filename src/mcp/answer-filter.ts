@@ -2,7 +2,7 @@ import type { AnswerChanges, AnswerFilter, BodyFilter } from '../core/gateway/fo
 import type { ResponseHeaders } from '../core/gateway/forward/response-headers.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
 import type { Events, ShownList } from '../core/model/events.ts';
-import type { AnswerPart } from '../core/model/gate.ts';
+import type { AnswerPart } from '../core/model/on-route.ts';
 import type { Action, AskAboutList, Grant, GrantedCall } from '../core/model/grant.ts';
 import type { CallOutcome, CountedCall } from '../core/model/history.ts';
 import { noMethod } from '../core/model/mcp.ts';

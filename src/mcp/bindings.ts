@@ -3,7 +3,8 @@ import { type Change, spliceStrings, withoutMembers } from './splice-strings.ts'
 import { Denial } from '../core/model/denial.ts';
 import type { Fields } from '../core/model/fields.ts';
 import type { Action, Grant, MessageId } from '../core/model/grant.ts';
-import { type HandleKind, noMethod } from '../core/model/mcp.ts';
+import { noMethod } from '../core/model/mcp.ts';
+import type { HandleKind } from '../core/model/mcp-method.ts';
 import type { McpTarget } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { Route } from '../core/model/route.ts';

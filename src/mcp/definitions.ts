@@ -4,7 +4,7 @@
  * @module
  */
 
-import { Slot } from '../core/model/gate.ts';
+import { Slot } from '../core/model/slot.ts';
 import type { LockedKind } from '../core/model/mcp.ts';
 
 /** A kind of definitions that a lock covers. A server has one text of instructions, without a name. */

@@ -7,7 +7,8 @@
 
 import { hasCaseVariant, isObject, type Members } from '../core/lib/json/own-member.ts';
 import { Denial } from '../core/model/denial.ts';
-import { type Era, givingNotifications, type HandleKind, type HandlePlace, type McpMethod } from '../core/model/mcp.ts';
+import { givingNotifications } from '../core/model/mcp.ts';
+import type { Era, HandleKind, HandlePlace, McpMethod } from '../core/model/mcp-method.ts';
 import type { MessageId } from '../core/model/grant.ts';
 
 /** A handle in a message. */

@@ -1,5 +1,6 @@
 import { Denial } from '../core/model/denial.ts';
-import { knownLists, type KnownList, type TargetKind, isLockedKind } from '../core/model/mcp.ts';
+import { knownLists, type KnownList, isLockedKind } from '../core/model/mcp.ts';
+import type { TargetKind } from '../core/model/mcp-method.ts';
 import type { McpTarget } from '../core/model/policy.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { hasCaseVariant, isObject, type Members, ownMember, ownMemberAt } from '../core/lib/json/own-member.ts';

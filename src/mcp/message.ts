@@ -11,15 +11,8 @@ import {
 import { readTraceContext, type TraceContext } from '../core/lib/http/trace-context.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { MessageId } from '../core/model/grant.ts';
-import {
-  type Era,
-  MAX_NAME_LENGTH,
-  MAX_URI_LENGTH,
-  type McpMethod,
-  mcpMethod,
-  mistakenFor,
-  noMethod,
-} from '../core/model/mcp.ts';
+import { MAX_NAME_LENGTH, MAX_URI_LENGTH, mcpMethod, mistakenFor, noMethod } from '../core/model/mcp.ts';
+import type { Era, McpMethod } from '../core/model/mcp-method.ts';
 import type { McpTarget } from '../core/model/policy.ts';
 import { type MessageHeaders, requireAgreement } from './agreement.ts';
 import { type Handle, mayYieldHandle, presentedHandles, unambiguousMember } from './handles.ts';

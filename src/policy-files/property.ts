@@ -1,4 +1,5 @@
-import { type ListedKind, type TargetKind, targetKinds } from '../core/model/mcp.ts';
+import { targetKinds } from '../core/model/mcp.ts';
+import type { ListedKind, TargetKind } from '../core/model/mcp-method.ts';
 import { type Decision, denialIn } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
 import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';

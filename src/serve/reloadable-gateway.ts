@@ -13,11 +13,8 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/rou
 import { OpenCapabilities } from './open-capabilities.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import type { createMcp } from '../mcp/mcp-route.ts';
-import type {
-  AuthorizationServer,
-  AuthorizationServerClient,
-  ServerState,
-} from '../core/model/authorization-server.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import type { AuthorizationServerClient, ServerState } from '../core/model/authorization-server-client.ts';
 import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import type { Writable } from 'node:stream';
-import { type Admin, type AdminView, startAdmin } from './admin/admin.ts';
+import type { Admin, AdminView } from './admin/admin.ts';
 import type { Snapshot } from '../core/config/files.ts';
 import { metricRows } from '../capabilities/all.ts';
 import { ConfigError } from '../core/config/problems.ts';
@@ -175,6 +175,7 @@ export async function openAdmin({ log, clock, moreMetrics, ...view }: AdminParts
   const metrics = moreMetrics.reduce(withMore, view.metrics);
   // Wrong tokens are logged; the rate limit bounds their number for each address.
   const onWrongToken = (address: string): void => log.event('warn', 'a wrong admin token was presented', { address });
+  const { startAdmin } = await import('./admin/admin.ts');
   return startAdmin(admin, { ...view, metrics }, { clock, onWrongToken });
 }
 

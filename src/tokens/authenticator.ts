@@ -1,11 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../core/lib/clock.ts';
-import {
-  type AuthorizationServer,
-  type AuthorizationServerClient,
-  issuersOf,
-  type KeySetState,
-} from '../core/model/authorization-server.ts';
+import { type AuthorizationServer, issuersOf } from '../core/model/authorization-server.ts';
+import type { AuthorizationServerClient, KeySetState } from '../core/model/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
 import type { CountLookup } from '../core/model/events.ts';
@@ -14,7 +10,7 @@ import { Denial } from '../core/model/denial.ts';
 import type { ReloadReason } from '../core/model/reasons.ts';
 import type { PresentedToken, RefusedToken } from '../core/model/grant.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
-import type { Endpoint } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 import type { SharedAnswers, Failures } from '../core/model/shared.ts';
 import { type Authority, CachedVerifier } from './cached-verifier.ts';
 import { notAccepted, notAcceptedOf } from './refusal-detail.ts';

@@ -5,12 +5,8 @@ import { withoutQuery } from '../core/lib/wording.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { lengthPrefixed } from '../core/lib/digest.ts';
-import type {
-  AuthorizationServer,
-  AuthorizationServerClient,
-  Introspection,
-  ServerAnswer,
-} from '../core/model/authorization-server.ts';
+import type { AuthorizationServer, Introspection } from '../core/model/authorization-server.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../core/model/authorization-server-client.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
 import type { KeptAnswer, SharedAnswers } from '../core/model/shared.ts';

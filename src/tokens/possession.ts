@@ -1,9 +1,9 @@
 import type { Call } from '../core/model/call.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { CheckProof } from '../core/model/gate.ts';
+import type { CheckProof } from '../core/model/on-route.ts';
 import type { PresentedToken } from '../core/model/grant.ts';
 import type { Principal } from '../core/model/principal.ts';
-import type { Endpoint } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 
 /** Requires the caller to hold the keys that a validated token is bound to. Synchronous for a bearer token. */
 export type Possession = (principal: Principal, token: PresentedToken, call: Call) => Principal | Promise<Principal>;

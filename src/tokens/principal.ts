@@ -3,17 +3,9 @@ import { isThumbprint } from '../core/lib/digest.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import { actorsIn } from '../core/model/actors.ts';
 import { Denial } from '../core/model/denial.ts';
-import {
-  callerKey,
-  clientClaim,
-  isName,
-  type Claims,
-  type Confirmation,
-  type NumericDate,
-  type Principal,
-  type TokenForm,
-  expandScopes,
-} from '../core/model/principal.ts';
+import type { Claims, Confirmation, NumericDate, Principal, TokenForm } from '../core/model/principal.ts';
+import { expandScopes } from '../core/model/scope-hierarchy.ts';
+import { callerKey, clientClaim, isName } from '../core/model/caller-key.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 
 /** The token that claims are from. */

@@ -19,6 +19,7 @@ const programHelp = `sallyport COMMAND [OPTIONS]: an authorization gateway for M
   explain     explain the decision on a call
   replay      decide a log again with edited policies
   learn       write a policy from a log
+  rights      show what callers used, and what they could use
   compare     show what an edit of policies means
   approvals   show and decide what waits for an approval at a running gateway
   revoke      end the rights of a person or an agent at a running gateway

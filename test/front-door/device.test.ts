@@ -389,6 +389,13 @@ describe('limits by address', () => {
     });
     const elsewhere = { client_id: 'tv', scope: 'read' };
     expect((await post(own, '/device/authorization', elsewhere, from('198.51.100.7'))).status).toBe(200);
+    // A subscriber with a /48 of IPv6 has 65,536 networks.
+    const ofOne = await Promise.all(
+      Array.from({ length: 320 }, (_, index) =>
+        post(own, '/device/authorization', elsewhere, from(`2001:db8:7:${index.toString(16)}::1`)),
+      ),
+    );
+    expect(ofOne.filter(({ status }) => status === 200)).toHaveLength(300);
   });
 });
 

@@ -4,6 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
+import { digestOf } from '../../src/core/lib/digest.ts';
+import { saveDevice } from '../../src/front-door/devices.ts';
 import { limitsOf } from '../../src/front-door/store.ts';
 
 const KiB = 1024;
@@ -38,4 +40,20 @@ test('all kinds at their bounds take less than half of the memory limit of the H
   const counts = `${kinds} ClientCredentials Person`.split(' ').map((kind) => limitsOf(kind).most);
   const boundMiB = (counts.reduce((sum, most) => sum + most) * MAX_OF_COUNT) / KiB / KiB;
   expect(boundMiB).toBeLessThan(limitMiB / 2);
+});
+
+test('what is full of used assertions answers 503, and forgets none', async () => {
+  const store = createMemoryStore(Date.now);
+  const end = Date.now() + 3_600_000;
+  for (let index = 0; index < 50_000; index += 1) await store.firstSeen(`jti ${index}`, end, 'one');
+  await expect(store.firstSeen('one more', end, 'one')).rejects.toMatchObject({ status: 503 });
+  expect(await store.firstSeen('jti 0', end, 'one')).toBe(false);
+  expect(await store.firstSeen('one more', end, 'other')).toBe(true);
+});
+
+test('a device code that finds no room leaves no user code', async () => {
+  const store = createMemoryStore(Date.now);
+  const payload = { exp: Date.now() / 1000 + 600, userCode: 'BBBB', deviceInfo: { text: 'x'.repeat(20_000) } };
+  await expect(saveDevice('id', payload as never, store)).rejects.toThrow('invalid_request');
+  expect(await store.get('UserCode', digestOf('BBBB'))).toBeUndefined();
 });

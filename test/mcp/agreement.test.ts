@@ -8,7 +8,8 @@ import {
   type Repeated,
 } from '../../src/mcp/agreement.ts';
 import { Denial } from '../../src/core/model/denial.ts';
-import { mcpMethod, type Era } from '../../src/core/model/mcp.ts';
+import { mcpMethod } from '../../src/core/model/mcp.ts';
+import type { Era } from '../../src/core/model/mcp-method.ts';
 import { orDenial } from '../support/denial.ts';
 import { runs } from '../support/runs.ts';
 

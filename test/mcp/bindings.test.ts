@@ -6,7 +6,8 @@ import { messageLimits } from '../support/message-limits.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { Fields } from '../../src/core/model/fields.ts';
 import type { Action, Grant } from '../../src/core/model/grant.ts';
-import { callerKey, type Principal } from '../../src/core/model/principal.ts';
+import type { Principal } from '../../src/core/model/principal.ts';
+import { callerKey } from '../../src/core/model/caller-key.ts';
 import { message } from '../core/policy/caller.ts';
 import { orDenial } from '../support/denial.ts';
 

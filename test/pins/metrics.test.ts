@@ -23,7 +23,9 @@ const pinned = [
   'sallyport_token_cache_total counter kind,result',
   'sallyport_tool_calls_total counter route,tool,decision',
   'sallyport_trace_spans_total counter result',
+  'sallyport_upstream_calls gauge route',
   'sallyport_upstream_duration_seconds histogram route',
+  'sallyport_upstream_queue gauge route',
 ];
 
 test('R-169: metric names, kinds and labels', async () => {

@@ -9,11 +9,8 @@ import {
   type TokenAuthority,
 } from '../../src/tokens/introspection.ts';
 import type { KeySource } from '../../src/tokens/keys.ts';
-import type {
-  AuthorizationServerClient,
-  Introspection,
-  ServerAnswer,
-} from '../../src/core/model/authorization-server.ts';
+import type { Introspection } from '../../src/core/model/authorization-server.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../src/core/model/authorization-server-client.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 

@@ -7,7 +7,8 @@ import { createPossession } from '../../src/tokens/possession.ts';
 import { noFields } from '../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
-import { callerKey, type Confirmation, type Principal } from '../../src/core/model/principal.ts';
+import type { Confirmation, Principal } from '../../src/core/model/principal.ts';
+import { callerKey } from '../../src/core/model/caller-key.ts';
 import { bearer, withProof } from '../support/bearer.ts';
 import { createProver, type OtherProof, type Prover } from '../support/prover.ts';
 

@@ -3,7 +3,7 @@ import { SignJWT, type JWTPayload } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authentication, type Authenticators } from '../../src/tokens/authenticator.ts';
 import { createIntrospector } from '../../src/tokens/introspection.ts';
-import type { AuthorizationServerClient } from '../../src/core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../src/core/model/authorization-server-client.ts';
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { RefusedToken } from '../../src/core/model/grant.ts';

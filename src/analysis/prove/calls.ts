@@ -4,12 +4,11 @@ import {
   knownRequests,
   listedKinds,
   mcpMethod,
-  type ListedKind,
   methodsWithoutRow,
   noMethod,
-  type TargetKind,
   targetKinds,
 } from '../../core/model/mcp.ts';
+import type { ListedKind, TargetKind } from '../../core/model/mcp-method.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import { allOf } from '../../core/policy/conditions/groups.ts';
 import type { Rules } from '../../core/policy/decide.ts';

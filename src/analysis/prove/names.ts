@@ -1,5 +1,6 @@
 import { plainName } from '../../core/lib/look-alike.ts';
-import { knownRequests, type ListedKind, mcpMethod, mistakenFor } from '../../core/model/mcp.ts';
+import { knownRequests, mcpMethod, mistakenFor } from '../../core/model/mcp.ts';
+import type { ListedKind } from '../../core/model/mcp-method.ts';
 import { withoutVariables } from '../../core/policy/pattern.ts';
 import { anyMethod, nameSource, requestSource, uriSource } from '../../policy-files/key-sources.ts';
 import {

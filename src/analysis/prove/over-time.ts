@@ -5,7 +5,7 @@
 
 import { unreachable, keysOf } from '../../core/lib/json/pointer.ts';
 import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
-import { isName } from '../../core/model/principal.ts';
+import { isName } from '../../core/model/caller-key.ts';
 import type { PolicyReason } from '../../core/model/reasons.ts';
 import {
   amountOf,

@@ -2,7 +2,8 @@ import { keysOf } from '../../core/lib/json/pointer.ts';
 import { MAX_ACTORS } from '../../core/model/actors.ts';
 import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import { isName, type Principal } from '../../core/model/principal.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { isName } from '../../core/model/caller-key.ts';
 import {
   type ClaimRead,
   type Condition,

@@ -1,7 +1,8 @@
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { counted, printable } from '../../core/lib/wording.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
-import { listedKinds, type ListedKind, type ListingKey } from '../../core/model/mcp.ts';
+import { listedKinds } from '../../core/model/mcp.ts';
+import type { ListedKind, ListingKey } from '../../core/model/mcp-method.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import { isAccepted } from '../../policy-files/policies.ts';

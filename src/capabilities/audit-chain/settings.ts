@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 interface ChainSettings {
   /** The absolute path of the key, or the folder of keys. */

@@ -5,7 +5,7 @@ import { historyIn, type PolicyTest, readPolicyTests } from '../../policy-files/
 import type { Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import { outcomeKind } from '../../core/model/outcome.ts';
+import { outcomeKind } from '../../core/model/outcome-kind.ts';
 import { actorFlaw } from '../../core/model/actors.ts';
 import { isPolicyReason, refusalOf } from '../../core/model/reasons.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../core/model/policy.ts';

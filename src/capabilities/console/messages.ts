@@ -5,11 +5,11 @@
  */
 
 import type { WaitingApprovals } from '../operator-approvals.ts';
-import type { ServerState } from '../../core/model/authorization-server.ts';
+import type { ServerState } from '../../core/model/authorization-server-client.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
 import type { LockState } from '../../mcp/definitions.ts';
 import type { DescribedKind } from '../../core/model/mcp.ts';
-import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome.ts';
+import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome-kind.ts';
 import type { Explanation } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { RevocationState } from '../../core/model/revocation.ts';

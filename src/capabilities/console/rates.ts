@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome.ts';
+import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome-kind.ts';
 import { ensure } from '../../core/lib/remembered.ts';
 
 /** A slot, in a form that is small as JSON. */

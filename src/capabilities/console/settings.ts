@@ -1,4 +1,4 @@
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 interface ConsoleSettings {
   /** The URL of the dashboard for history. */

@@ -2,7 +2,7 @@ import { ensure } from '../../core/lib/remembered.ts';
 import { loadOnce } from '../../core/lib/single-flight.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 import type { AskAboutList } from '../../core/model/grant.ts';
-import type { OnRoute } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/on-route.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Opened, ProcessParts } from '../capability.ts';

@@ -1,4 +1,4 @@
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 /** An external decision point, AuthZEN Authorization API 1.0, as `decision_points` describes it. */
 export interface DecisionPointSettings {

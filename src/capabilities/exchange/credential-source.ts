@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CountLookup } from '../../core/model/events.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';

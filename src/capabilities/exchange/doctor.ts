@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { PresentedToken } from '../../core/model/grant.ts';

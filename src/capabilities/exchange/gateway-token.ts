@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { createSingleFlight } from '../../core/lib/single-flight.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CountLookup } from '../../core/model/events.ts';

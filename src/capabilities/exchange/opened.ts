@@ -1,5 +1,6 @@
 import { loadOnce } from '../../core/lib/single-flight.ts';
-import type { CredentialSource, OnRoute } from '../../core/model/gate.ts';
+import type { CredentialSource } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/on-route.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import type { CredentialSources } from './credential-source.ts';
 import { upstreamToken } from './settings.ts';

@@ -3,7 +3,7 @@ import { hasCredentials, noCredentials, readCredentials, serverIn } from '../../
 import type { Field } from '../../core/config/field.ts';
 import { anyText, endpointUrl, resourceUri } from '../../core/config/values.ts';
 import type { AuthorizationServer, ClientCredentials } from '../../core/model/authorization-server.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 import type { Route } from '../../core/model/route.ts';
 
 /** RFC 8693 §3: `urn:ietf:params:oauth:token-type:access_token` and `…:jwt`. */

@@ -1,8 +1,8 @@
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { isRespelled, namesOtherTarget, plainFieldName } from '../../core/model/fields.ts';
-import type { StatesCaller } from '../../core/model/gate.ts';
+import { isRespelled, namesOtherTarget, plainFieldName } from '../../core/model/client-fields.ts';
+import type { StatesCaller } from '../../core/model/on-route.ts';
 import type { Grant, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';

@@ -2,7 +2,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { address, isSameAddress, network } from '../../core/config/values.ts';
 import type { Address } from '../../core/model/config.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 import type { ConfigReferents } from '../capability.ts';
 
 /** The listener where proxies ask whether they may forward a request. */

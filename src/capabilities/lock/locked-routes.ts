@@ -16,7 +16,7 @@ import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.
 import { listedFromStart } from '../../mcp/lists.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
-import type { OnRoute } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/on-route.ts';
 import { isLockedKind } from '../../core/model/mcp.ts';
 import type { McpTarget } from '../../core/model/policy.ts';
 

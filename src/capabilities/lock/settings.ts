@@ -1,5 +1,5 @@
 import type { Definitions } from '../../mcp/definitions.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 /** The lock of a policy. */
 export interface Lock {

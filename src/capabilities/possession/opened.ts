@@ -1,5 +1,5 @@
 import { loadOnce } from '../../core/lib/single-flight.ts';
-import type { CheckProof } from '../../core/model/gate.ts';
+import type { CheckProof } from '../../core/model/on-route.ts';
 import type { ConfigParts, Opened, ProcessParts } from '../capability.ts';
 import { Nonces } from './nonces.ts';
 import { dpop } from './settings.ts';

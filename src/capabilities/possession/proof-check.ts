@@ -5,7 +5,7 @@ import { compactVerify } from 'jose/jws/compact/verify';
 import { importJWK } from 'jose/key/import';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { CheckProof } from '../../core/model/gate.ts';
+import type { CheckProof } from '../../core/model/on-route.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { keyThumbprint } from '../../core/lib/digest.ts';

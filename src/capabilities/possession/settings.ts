@@ -1,8 +1,8 @@
 import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { algorithm } from '../../core/config/values.ts';
-import { Slot } from '../../core/model/gate.ts';
-import type { Proofs } from '../../core/model/route.ts';
+import { Slot } from '../../core/model/slot.ts';
+import type { Proofs } from '../../core/model/endpoint.ts';
 
 /** The settings of a route for proofs of possession, RFC 9449. */
 export interface Dpop extends Proofs {

@@ -74,7 +74,7 @@ async function commandIn(request: IncomingMessage): Promise<RevokeCommand> {
     texts.every(([, text]) => typeof text === 'string') &&
     Object.keys(unknown).length === 0
   )
-    return Object.fromEntries(texts) as RevokeCommand;
+    return Object.fromEntries(texts);
   const accepted =
     '{"subject", "issuer"}, {"client", "issuer"}, with "subject" or not, {"actor", "issuer"} or {"email"}';
   throw new AdminRefusal(400, `The body is not ${accepted}.\n`);

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from './sources.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { serverIn } from '../../core/config/credentials.ts';

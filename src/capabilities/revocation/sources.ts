@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../core/model/route.ts';
+import type { Endpoint } from '../../core/model/endpoint.ts';
 
 /** Whose tokens a source may revoke. */
 export interface RevocationTarget {

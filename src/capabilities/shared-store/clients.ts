@@ -6,7 +6,7 @@
 
 import type { createClient } from '@redis/client';
 import { within } from '../../core/lib/clock.ts';
-import type { StoreHost } from '../../core/lib/store-url.ts';
+import type { StoreHost } from './store-url.ts';
 
 /** A client of `@redis/client`, as this folder sees it. */
 export type StoreClient = ReturnType<typeof createClient>;

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { ClusterAddress, StoreHost } from '../../core/lib/store-url.ts';
+import type { ClusterAddress, StoreHost } from './store-url.ts';
 import {
   clientLibrary,
   type ClientOptions,

@@ -9,7 +9,7 @@ import {
 } from '../../core/model/store.ts';
 import { createBackOff } from '../../core/lib/back-off.ts';
 import { TimeoutError, within } from '../../core/lib/clock.ts';
-import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../../core/lib/store-url.ts';
+import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from './store-url.ts';
 import { clientLibrary, CONNECT_MS, OneServer, type StoreFinder, type StoreServers, withEncoded } from './clients.ts';
 import { ClusterFinder } from './cluster.ts';
 import { SentinelFinder } from './sentinel.ts';

@@ -6,9 +6,9 @@
 
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { storeUrl } from '../../core/config/values.ts';
 import type { StoreSettings } from '../../core/model/store.ts';
 import type { Capability } from '../capability.ts';
+import { storeUrl } from './settings.ts';
 import { openStore } from './store.ts';
 
 export const sharedStore: Capability = {

@@ -1,4 +1,4 @@
-import type { SentinelAddress, StoreHost } from '../../core/lib/store-url.ts';
+import type { SentinelAddress, StoreHost } from './store-url.ts';
 import {
   clientLibrary,
   type ClientOptions,

@@ -2,8 +2,8 @@ import type { UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { identityHeader } from '../../core/config/identity-header.ts';
 import { anyText, claimName, reject } from '../../core/config/values.ts';
-import { plainFieldName } from '../../core/model/fields.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { plainFieldName } from '../../core/model/client-fields.ts';
+import { Slot } from '../../core/model/slot.ts';
 import type { Statement, Upstream } from '../../core/model/route.ts';
 
 /** A short-lived JWT that proves the caller's identity to the upstream. */

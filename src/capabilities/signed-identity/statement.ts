@@ -1,7 +1,7 @@
 import { memberReader } from '../../core/lib/json/pointer.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { type RotatingKeys, signEs256, type SigningKey } from '../../tokens/rotating-keys.ts';
-import type { StatesCaller } from '../../core/model/gate.ts';
+import type { StatesCaller } from '../../core/model/on-route.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { SignedIdentity } from './settings.ts';
 

@@ -2,7 +2,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { anyText, headerValue, plainUrl, reject } from '../../core/config/values.ts';
 import { hopByHop } from '../../core/lib/http/header-fields.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { Slot } from '../../core/model/slot.ts';
 
 /** The collector of spans. */
 export interface Telemetry {

@@ -2,7 +2,7 @@ import type {
   AuthorizationServerClient,
   ServerAnswer,
   ServerOperation,
-} from '../../core/model/authorization-server.ts';
+} from '../../core/model/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { SpanAttributes, Tracer } from './span.ts';
 

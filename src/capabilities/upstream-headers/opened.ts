@@ -1,5 +1,5 @@
 import { Denial } from '../../core/model/denial.ts';
-import type { OnRoute } from '../../core/model/gate.ts';
+import type { OnRoute } from '../../core/model/on-route.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';

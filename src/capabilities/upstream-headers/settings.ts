@@ -3,8 +3,8 @@ import type { Field } from '../../core/config/field.ts';
 import { ownFieldFault } from '../../core/config/identity-header.ts';
 import { claimName, headerValue } from '../../core/config/values.ts';
 import { memberReader } from '../../core/lib/json/pointer.ts';
-import { plainFieldName } from '../../core/model/fields.ts';
-import { Slot } from '../../core/model/gate.ts';
+import { plainFieldName } from '../../core/model/client-fields.ts';
+import { Slot } from '../../core/model/slot.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { OwnFields, Route } from '../../core/model/route.ts';
 

@@ -7,10 +7,10 @@ import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorith
 import { GATEWAY_SECRET_VARIABLE } from '../../core/model/front-door.ts';
 import {
   type AuthorizationServer,
-  type AuthorizationServerClient,
   type ClientCredentials,
   prefixedScopes,
 } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import type { Config } from '../../core/model/config.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';

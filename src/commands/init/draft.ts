@@ -1,7 +1,8 @@
 import type { McpServer } from '../../mcp/client/ask-server.ts';
 import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorithms.ts';
 import { signatureAlgorithms } from '../../core/config/schema.ts';
-import type { AuthorizationServer, ServerMetadata } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
+import type { ServerMetadata } from '../../core/model/authorization-server-client.ts';
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../capabilities/package-root.ts';
 import type { ToolsPolicy } from './tools-policy.ts';

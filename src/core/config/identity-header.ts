@@ -1,5 +1,5 @@
 import { hopByHop } from '../lib/http/header-fields.ts';
-import { isNeverFromClients, namesUser, plainFieldName } from '../model/fields.ts';
+import { isNeverFromClients, namesUser, plainFieldName } from '../model/client-fields.ts';
 
 /**
  * Headers that an upstream relies on for framing, routing or trust, and headers that the gateway sets or removes,

@@ -1,12 +1,10 @@
-import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from '../lib/store-url.ts';
 import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address } from '../model/config.ts';
-import { percentDecoded } from '../lib/http/path-flaw.ts';
 import { claimReader, memberReader, pointerReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
-import type { RecordedClaim } from '../model/logged-members.ts';
-import type { RecordedArguments } from '../model/logged-members.ts';
+import type { RecordedClaim } from '../model/outcome.ts';
+import type { RecordedArguments } from '../model/outcome.ts';
 
 /** A text that a parser does not accept. */
 export class InvalidValue extends Error {
@@ -231,36 +229,6 @@ function httpUrl(text: string): URL {
   if (url.username !== '' || url.password !== '' || /^https?:\/\/[^/?#]*@/.test(text))
     reject('contains a user or password');
   return url;
-}
-
-/**
- * The URL of a Redis or Valkey: `redis://user:password@host:port/db`, `redis+sentinel:` for the primary that sentinels
- * name, or `redis+cluster:` for a cluster; `rediss` is TLS.
- */
-export function storeUrl(text: string): string {
-  if (namesSentinel(text)) return urlReadBy(readSentinelUrl, text);
-  if (namesCluster(text)) return urlReadBy(readClusterUrl, text);
-  if (!/^rediss?:\/\/[^/]/.test(text))
-    reject('is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://');
-  // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.
-  if (/[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
-    reject('is not a URL: percent-encode special characters in the password');
-  const url = new URL(text);
-  if (url.hostname === '') reject('has no host');
-  if (/[?#]/.test(text)) reject('has a query or fragment: percent-encode special characters in the password');
-  if (!/^(?:\/(?:0|[1-9][0-9]{0,4})?)?$/.test(url.pathname)) reject('has a path that is not a database number');
-  if ([url.username, url.password].some((part) => percentDecoded(part) === undefined))
-    reject('has a user or password that is not percent-encoded');
-  return text;
-}
-
-function urlReadBy(read: (text: string) => unknown, text: string): string {
-  try {
-    read(text);
-    return text;
-  } catch (error) {
-    return reject(error instanceof TypeError ? error.message : 'is not a URL');
-  }
 }
 
 /** `host:port`, where an IPv6 host is in brackets. */

@@ -17,8 +17,8 @@ import { type CredentialSource, type Gate, heldTogether } from '../model/gate.ts
 import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { Principal } from '../model/principal.ts';
-import type { RecordDetails } from '../model/logged-members.ts';
-import type { Endpoint } from '../model/route.ts';
+import type { RecordDetails } from '../model/outcome.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 
 /** The result of a step: a promise only if the step has to wait for the body or for another server. */
 type Soon<Value> = Value | Promise<Value>;

@@ -1,6 +1,7 @@
 import { describeValue } from '../lib/json/describe-value.ts';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
-import { type Actor, type Claims, isName } from './principal.ts';
+import type { Actor, Claims } from './principal.ts';
+import { isName } from './caller-key.ts';
 
 /** The longest chain of actors. */
 export const MAX_ACTORS = 8;

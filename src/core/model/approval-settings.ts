@@ -1,5 +1,5 @@
-import { Slot } from './gate.ts';
-import type { Endpoint } from './route.ts';
+import { Slot } from './slot.ts';
+import type { Endpoint } from './endpoint.ts';
 
 /** `approvals` of gateway.yaml: the API of approvals, which the page of the front door calls. */
 export interface ApprovalSettings {

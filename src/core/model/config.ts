@@ -1,9 +1,10 @@
 import type { AuthorizationServer } from './authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
 import type { Policy } from './policy.ts';
-import type { RecordDetails } from './logged-members.ts';
+import type { RecordDetails } from './outcome.ts';
 import type { StoreSettings } from './store.ts';
-import type { Rate, Route } from './route.ts';
+import type { Route } from './route.ts';
+import type { Rate } from './endpoint.ts';
 
 /** A socket address to listen on. Port 0 lets the system choose. */
 export interface Address {

@@ -7,7 +7,8 @@
 
 import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
-import { type KnownCall, type Outcome, outcomeKind, type OutcomeKind } from './outcome.ts';
+import type { KnownCall, Outcome } from './outcome.ts';
+import { outcomeKind, type OutcomeKind } from './outcome-kind.ts';
 import {
   claimsIn,
   type DecisionInput,

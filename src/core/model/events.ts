@@ -1,7 +1,8 @@
-import type { ServerOperation } from './authorization-server.ts';
+import type { ServerOperation } from './authorization-server-client.ts';
 import type { FrontDoorObserver } from './front-door.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
-import type { Endpoint, Route } from './route.ts';
+import type { Route } from './route.ts';
+import type { Endpoint } from './endpoint.ts';
 import type { StoreObserver } from './shared.ts';
 
 /** The events of a process, for its metrics, its log and its console. Each room calls those of its own part. */

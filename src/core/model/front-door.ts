@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { listedClaims } from './logged-members.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
 import { lengthPrefixed } from '../lib/digest.ts';
-import type { Rate } from './route.ts';
+import type { Rate } from './endpoint.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';

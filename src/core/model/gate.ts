@@ -1,16 +1,7 @@
 import type { Call } from './call.ts';
 import type { ShadowDenial } from './denial.ts';
-import type {
-  AccessToken,
-  Action,
-  AskAboutList,
-  CallerGrant,
-  Grant,
-  PresentedToken,
-  UpstreamCredential,
-} from './grant.ts';
+import type { CallerGrant, Grant, PresentedToken, UpstreamCredential } from './grant.ts';
 import type { CallOutcome, CountedCall } from './history.ts';
-import type { Principal } from './principal.ts';
 
 type Soon<Value> = Value | Promise<Value>;
 
@@ -39,48 +30,6 @@ export interface CredentialSource {
   obtain(grant: CallerGrant, token: PresentedToken | undefined): Soon<UpstreamCredential>;
   /** Called when the upstream answers 401 to a credential; undefined: the gateway cannot get another one. */
   readonly onUnauthorized?: (grant: CallerGrant) => void;
-}
-
-/** Requires a call to carry a proof of the key with this thumbprint, made for this token and request. */
-export type CheckProof = (call: Call, token: AccessToken, thumbprint: string, owner: string) => Promise<void>;
-
-/** Takes proofs of possession where `Endpoint.proofs` says so. */
-export interface ProofTaker {
-  readonly check: CheckProof;
-  /** The value of `DPoP-Nonce`; undefined: a proof needs none. */
-  readonly nonce: (() => string) | undefined;
-}
-
-/** Tells the upstream of the caller in a header field, one of `Upstream.statements`. */
-export interface StatesCaller {
-  readonly header: string;
-  /** The value. `decision` is the id of the decision that allowed the call. */
-  readonly of: (principal: Principal, decision: string) => string;
-}
-
-/** What a capability does on one route. */
-export interface OnRoute {
-  readonly gate?: Gate;
-  /** Makes the credential for the upstream; undefined: `upstream.token` says what it is. */
-  readonly credential?: CredentialSource;
-  readonly states?: StatesCaller;
-  readonly proofs?: ProofTaker;
-  /** Whether it reads all arguments of a call: none may have a variant that another parser would take. */
-  readonly readsArguments?: boolean;
-  /** Decides which entries of a list a caller sees, besides the policy. */
-  readonly askAboutList?: AskAboutList;
-  readonly answers?: AnswerPart;
-}
-
-/** What a capability does with the messages of every answer on an MCP route, whatever was asked. */
-export interface AnswerPart {
-  /**
-   * `reads`: it takes note of messages, and what it cannot read passes. `guards`: it may change them, in answers with
-   * an error too, and what it cannot read does not pass.
-   */
-  readonly does: 'reads' | 'guards';
-  /** Takes a message of the answer to an action. @returns the text in its place; undefined: the same, as of `reads`. */
-  take(text: string, action: Action): string | undefined;
 }
 
 /**
@@ -129,25 +78,4 @@ export function heldTogether(
   held: CountedCall | undefined | void,
 ): CountedCall | undefined {
   return before && held ? new HeldTogether(before, held) : (held ?? before);
-}
-
-/** The settings of capabilities, which `Slot` reads. */
-interface Holder {
-  readonly slots?: ReadonlyMap<object, object> | undefined;
-}
-
-/**
- * The place of a capability's settings in a route or in the whole configuration. It carries their type, so that neither
- * need know it.
- */
-export class Slot<Settings extends object> {
-  /** The settings; undefined: the capability is not used there. */
-  of({ slots }: Holder): Settings | undefined {
-    return slots?.get(this) as Settings | undefined;
-  }
-
-  /** The settings as an entry of the slots. */
-  with(settings: Settings): readonly [Slot<object>, object] {
-    return [this, settings];
-  }
 }

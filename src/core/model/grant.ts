@@ -1,7 +1,7 @@
 import type { Call } from './call.ts';
 import type { TraceContext } from '../lib/http/trace-context.ts';
 import type { CountedCall } from './history.ts';
-import type { Era } from './mcp.ts';
+import type { Era } from './mcp-method.ts';
 import type { Attempt, Decision, McpTarget, Plan } from './policy.ts';
 import type { Principal } from './principal.ts';
 

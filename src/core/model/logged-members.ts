@@ -1,10 +1,11 @@
 /** @module Members of a decision: those read back from a line of the log, which others may write, and its claims. */
 
+import type { RecordDetails, RecordedClaim } from './outcome.ts';
 import { isObject } from '../lib/json/own-member.ts';
 import { targetKinds } from './mcp.ts';
 import type { McpTarget } from './policy.ts';
 import type { Claims, Principal } from './principal.ts';
-import { type MemberReader, type PointerReader, unreachable } from '../lib/json/pointer.ts';
+import { unreachable } from '../lib/json/pointer.ts';
 
 /**
  * The member `input` of a record: what the decision depended on, besides the other members. It is enough to decide
@@ -93,30 +94,6 @@ export function unlogged(): undefined {
 export function claimsIn(logged: unknown): Claims | undefined {
   if (logged !== undefined && !isObject(logged)) throw new MalformedMember();
   return logged;
-}
-
-/** What records say of a call and its caller besides the decision: `log` of gateway.yaml. */
-export interface RecordDetails {
-  readonly paths: boolean;
-  readonly addresses: boolean;
-  readonly claims: readonly RecordedClaim[];
-  /** Undefined: none. */
-  readonly arguments: RecordedArguments | undefined;
-}
-
-/** What records say of the arguments of a call: `log.arguments`. */
-export interface RecordedArguments {
-  /** The scalars that are recorded, by JSON Pointer. */
-  readonly show: readonly { readonly pointer: string; readonly read: PointerReader }[];
-  /** Whether the digest of all of them is recorded. */
-  readonly digest: boolean;
-}
-
-/** A claim that people want to read in records. */
-export interface RecordedClaim {
-  /** As written: a name, or a JSON Pointer. */
-  readonly name: string;
-  readonly read: MemberReader;
 }
 
 /** The longest text of a claim, in UTF-16 code units. */

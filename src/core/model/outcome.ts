@@ -1,10 +1,8 @@
 import type { Call } from './call.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { Attempt } from './policy.ts';
-import type { Principal } from './principal.ts';
-import type { RecordDetails } from './logged-members.ts';
-import type { Refusal } from './refusal.ts';
-import type { Endpoint } from './route.ts';
+import type { Claims, Principal } from './principal.ts';
+import type { Endpoint } from './endpoint.ts';
 
 /** The part of a call that is known however early the gateway refused it. */
 export type KnownCall = Pick<Call, 'id' | 'decision' | 'method' | 'startedAt' | 'trace'> &
@@ -32,6 +30,30 @@ export interface Outcome {
   readonly decidedAt: number;
 }
 
+/** What records say of a call and its caller besides the decision: `log` of gateway.yaml. */
+export interface RecordDetails {
+  readonly paths: boolean;
+  readonly addresses: boolean;
+  readonly claims: readonly RecordedClaim[];
+  /** Undefined: none. */
+  readonly arguments: RecordedArguments | undefined;
+}
+
+/** What records say of the arguments of a call: `log.arguments`. */
+export interface RecordedArguments {
+  /** The scalars that are recorded, by JSON Pointer. */
+  readonly show: readonly { readonly pointer: string; readonly read: (value: unknown) => unknown }[];
+  /** Whether the digest of all of them is recorded. */
+  readonly digest: boolean;
+}
+
+/** A claim that people want to read in records. */
+export interface RecordedClaim {
+  /** As written: a name, or a JSON Pointer. */
+  readonly name: string;
+  readonly read: (claims: Claims) => unknown;
+}
+
 /** The answer to a refused call, as far as it is recorded. */
 export interface RefusalAnswer {
   readonly status: number;
@@ -39,32 +61,4 @@ export interface RefusalAnswer {
   readonly challenges: readonly string[];
   /** The message of the policy in its body. */
   readonly because?: string | undefined;
-}
-
-/**
- * The outcomes of calls for their callers. `challenged`: the refusal asks the client for a token, a scope or a proof
- * that it can get. `unavailable`: the gateway, or what it asks, cannot decide now. `shadow`: the call passed only
- * because the policy is in shadow mode.
- */
-export const outcomeKinds = {
-  allowed: { isDenied: false },
-  challenged: { isDenied: true },
-  refused: { isDenied: true },
-  unavailable: { isDenied: true },
-  shadow: { isDenied: false },
-} as const;
-
-/** The outcome of a call for its caller. */
-export type OutcomeKind = keyof typeof outcomeKinds;
-
-/** The outcome of a decision. `shadow`: the refusal that shadow mode did not enforce. */
-export function outcomeKind(decision: {
-  readonly allow: boolean;
-  readonly refusal: Refusal | undefined;
-  readonly shadow: unknown;
-}): OutcomeKind {
-  const { allow, refusal, shadow } = decision;
-  if (allow) return shadow === undefined ? 'allowed' : 'shadow';
-  if (refusal?.isAsking === true) return 'challenged';
-  return refusal !== undefined && refusal.status >= 500 ? 'unavailable' : 'refused';
 }

@@ -1,5 +1,5 @@
 import type { PolicyDenial } from './denial.ts';
-import type { ListingKey, McpMethod, TargetKind } from './mcp.ts';
+import type { ListingKey, McpMethod, TargetKind } from './mcp-method.ts';
 import type { Claims, Principal } from './principal.ts';
 
 /** A target that an MCP message acts on. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { canonicalJson } from '../lib/json/canonical.ts';
 import { hasDigits } from '../lib/json/lossless.ts';
 import { unreachable } from '../lib/json/pointer.ts';
-import type { RecordDetails } from './logged-members.ts';
+import type { RecordDetails } from './outcome.ts';
 import { type Attempt, calledTool } from './policy.ts';
 
 interface Recorded {

@@ -1,7 +1,7 @@
 /** @module What the replicas of a gateway share: through a store, or, for a single replica, in its memory. */
 
 import type { Call } from './call.ts';
-import type { Rate } from './route.ts';
+import type { Rate } from './endpoint.ts';
 
 /** Answers of authorization servers, shared by all replicas. */
 export interface SharedAnswers {

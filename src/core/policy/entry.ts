@@ -1,4 +1,4 @@
-import type { ListingKey, McpMethod } from '../model/mcp.ts';
+import type { ListingKey, McpMethod } from '../model/mcp-method.ts';
 import { type ArgumentCondition, compileArguments } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { compileCondition, conditionKeys } from './conditions/compile-condition.ts';

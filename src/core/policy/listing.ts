@@ -1,13 +1,6 @@
 import { plainName } from '../lib/look-alike.ts';
-import {
-  knownRequests,
-  listedKinds,
-  type ListedKind,
-  type ListingKey,
-  MAX_NAME_LENGTH,
-  MAX_URI_LENGTH,
-  mcpMethod,
-} from '../model/mcp.ts';
+import { knownRequests, listedKinds, MAX_NAME_LENGTH, MAX_URI_LENGTH, mcpMethod } from '../model/mcp.ts';
+import type { ListedKind, ListingKey } from '../model/mcp-method.ts';
 import type { Attempt, Explanation, McpAttempt, McpTarget } from '../model/policy.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { PolicyReason } from '../model/reasons.ts';

@@ -81,11 +81,13 @@ export function uriVariable(pattern: string, name: string): (uri: string) => rea
   const own = tokens.indexOf(`{${name}}`);
   const before = tokens.slice(0, own).map(tokenStep);
   const after = tokens.slice(own + 1).map(tokenStep);
+  // All variables of a key together have the steps of one search.
+  const steps = MAX_STEPS / variablesIn(pattern).length;
   return (uri) => {
     const starts = before.reduce<Places>((places, step) => step.forwards(places, uri), new Set([0]));
     const ends = after.reduceRight<Places>((places, step) => step.backwards(places, uri), new Set([uri.length]));
     const found = new Set<string>();
-    let left = MAX_STEPS;
+    let left = steps;
     for (const start of starts) {
       for (let at = start; at < uri.length && !endsSegment(uri[at]); at += 1) {
         if ((left -= 1) < 0) throw new Error('the uri has too many readings');

@@ -5,7 +5,8 @@
 
 import { describeValue } from '../lib/json/describe-value.ts';
 import { keysOf } from '../lib/json/pointer.ts';
-import { type McpMethod, noMethod } from '../model/mcp.ts';
+import { noMethod } from '../model/mcp.ts';
+import type { McpMethod } from '../model/mcp-method.ts';
 import type { Attempt, Explanation, PartKey, Plan, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { argumentDenial, explainArgument } from './argument.ts';

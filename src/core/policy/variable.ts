@@ -1,7 +1,7 @@
 import { describeValue } from '../lib/json/describe-value.ts';
 import { percentDecoded } from '../lib/http/path-flaw.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import type { ListingKey } from '../model/mcp.ts';
+import type { ListingKey } from '../model/mcp-method.ts';
 import type { Attempt, Explanation } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { outcomeOf } from './conditions/condition.ts';

@@ -10,8 +10,8 @@ import {
 } from '../model/decision.ts';
 import type { Outcome, RefusalAnswer } from '../model/outcome.ts';
 import type { McpTarget } from '../model/policy.ts';
-import type { RecordDetails } from '../model/logged-members.ts';
-import type { Endpoint } from '../model/route.ts';
+import type { RecordDetails } from '../model/outcome.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 
 /** A row of the table of members. */
 export interface Row {

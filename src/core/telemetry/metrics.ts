@@ -7,7 +7,7 @@ import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom
 import type { Events } from '../model/events.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { calledTool } from '../model/policy.ts';
-import type { Endpoint } from '../model/route.ts';
+import type { Endpoint } from '../model/endpoint.ts';
 import { joinEvents } from './events.ts';
 import { RouteHistogram, Tally } from './request-metrics.ts';
 

@@ -7,13 +7,7 @@ import { unreachable } from '../../core/lib/json/pointer.ts';
 import { parseExactly } from '../../core/lib/json/lossless.ts';
 import type { NeededApproval } from './needed-approval.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
-import {
-  argumentsOf,
-  type Attempt,
-  type Decision,
-  type Explanation,
-  unknownArguments,
-} from '../../core/model/policy.ts';
+import { argumentsOf, type Attempt, type Explanation, unknownArguments } from '../../core/model/policy.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
 import {
   type ArgumentCondition,

@@ -17,7 +17,8 @@ import {
 import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
 import { namePattern } from '../../core/policy/pattern.ts';
 import { requestFlaw, requestsCoveredBy } from '../../core/policy/requests.ts';
-import { actorKey, type Principal } from '../../core/model/principal.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { actorKey } from '../../core/model/caller-key.ts';
 
 /** The kinds of rules over time: the reason of a refusal, and what it found instead of what it wanted. */
 const historyKinds = {

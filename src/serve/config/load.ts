@@ -6,8 +6,8 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
 import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
-import type { RecordedArguments } from '../../core/model/logged-members.ts';
-import { closeHierarchy } from '../../core/model/principal.ts';
+import type { RecordedArguments } from '../../core/model/outcome.ts';
+import { closeHierarchy } from '../../core/model/scope-hierarchy.ts';
 import {
   anyText,
   hostName,

@@ -2,7 +2,7 @@ import type { AdminSettings, Config, Tls } from '../../core/model/config.ts';
 import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { address, addressOrOff, adminToken, hostName, isSameAddress, reject } from '../../core/config/values.ts';
-import type { CallerRate, Rate } from '../../core/model/route.ts';
+import type { CallerRate, Rate } from '../../core/model/endpoint.ts';
 import { resolve } from 'node:path';
 import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
 import type { Files } from '../../core/config/files.ts';

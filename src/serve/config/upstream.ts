@@ -3,7 +3,7 @@ import type { UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { identityHeader } from '../../core/config/identity-header.ts';
 import { claimName, upstreamUrl } from '../../core/config/values.ts';
-import { plainFieldName } from '../../core/model/fields.ts';
+import { plainFieldName } from '../../core/model/client-fields.ts';
 
 /** `upstream` of a route. */
 export function readUpstream(field: Field<UpstreamKeys | undefined>, protocol: 'http' | 'mcp' | undefined): Upstream {

@@ -5,7 +5,7 @@ import type { Policy } from '../../core/model/policy.ts';
 import { rulePath } from '../../core/policy/document.ts';
 import { variablesIn } from '../../core/policy/pattern.ts';
 import { type Route, stepUpScopes } from '../../core/model/route.ts';
-import { expandScopes } from '../../core/model/principal.ts';
+import { expandScopes } from '../../core/model/scope-hierarchy.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';

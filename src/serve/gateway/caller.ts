@@ -12,7 +12,7 @@ import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { ProcessParts, RouteParts } from '../../capabilities/capability.ts';
 import { unlimitedFailures } from '../../core/gateway/limit/failures.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { AccessToken, PresentedToken } from '../../core/model/grant.ts';
 import { noMethod } from '../../core/model/mcp.ts';

@@ -17,7 +17,8 @@ import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-st
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
 import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
-import type { Gate, OnRoute, ProofTaker } from '../../core/model/gate.ts';
+import type { Gate } from '../../core/model/gate.ts';
+import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
@@ -29,7 +30,8 @@ import type { Call } from '../../core/model/call.ts';
 import type { Grant, PresentedToken } from '../../core/model/grant.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { ownCookies } from '../../core/model/fields.ts';
-import type { Endpoint, Route } from '../../core/model/route.ts';
+import type { Route } from '../../core/model/route.ts';
+import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
@@ -38,7 +40,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import type { CertificateOf } from '../../core/gateway/listen/certificates.ts';
 import { revocations } from '../../capabilities/all.ts';
 import type { Opened, OwnEndpoint, OwnListener } from '../../capabilities/capability.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server.ts';
+import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import type { Events } from '../../core/model/events.ts';
 import type { Failures, RateLimiters } from '../../core/model/shared.ts';
 import type { KeptRevocations } from '../../capabilities/capability.ts';
@@ -163,6 +165,7 @@ export function createWiring(
       }),
       states: onRoute.flatMap(({ states }) => states ?? []),
       onUnauthorized: credential.onUnauthorized,
+      onBegun: onRoute.find(({ begun }) => begun !== undefined)?.begun,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
         allowedCommands: route.upstream.allowedCommands,

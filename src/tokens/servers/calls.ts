@@ -2,12 +2,8 @@ import { maxAgeMs, retryAfterMs } from '../../core/lib/http/header-fields.ts';
 import { withoutQuery, messageOf } from '../../core/lib/wording.ts';
 import type { Random } from '../../core/lib/back-off.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import type {
-  AuthorizationServer,
-  ServerAnswer,
-  ServerOperation,
-  ServerState,
-} from '../../core/model/authorization-server.ts';
+import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
+import type { ServerAnswer, ServerOperation, ServerState } from '../../core/model/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CountServerCall } from '../../core/model/events.ts';
 import { createRoundRobinQueue, createQuota } from '../../core/lib/fair-share.ts';

@@ -1,11 +1,11 @@
 import type { Random } from '../../core/lib/back-off.ts';
 import type { Clock } from '../../core/lib/clock.ts';
+import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type {
-  AuthorizationServer,
   AuthorizationServerClient,
   ServerOperation,
   ServerState,
-} from '../../core/model/authorization-server.ts';
+} from '../../core/model/authorization-server-client.ts';
 import type { CountServerCall } from '../../core/model/events.ts';
 import { type CallOptions, createServerCalls } from './calls.ts';
 import { createClientAuthentication } from './client-authentication.ts';

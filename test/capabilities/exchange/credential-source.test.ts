@@ -9,8 +9,9 @@ import type { TokenExchange } from '../../../src/capabilities/exchange/settings.
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import type { SharedAnswers } from '../../../src/core/model/shared.ts';
-import { type Principal, callerKey } from '../../../src/core/model/principal.ts';
-import type { AuthorizationServerClient } from '../../../src/core/model/authorization-server.ts';
+import type { Principal } from '../../../src/core/model/principal.ts';
+import { callerKey } from '../../../src/core/model/caller-key.ts';
+import type { AuthorizationServerClient } from '../../../src/core/model/authorization-server-client.ts';
 
 const world = startBeforeEach(startTokenEndpointWorld);
 

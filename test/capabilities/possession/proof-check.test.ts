@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createProver, type OtherProof, type Prover } from '../../support/prover.ts';
 import { Nonces } from '../../../src/capabilities/possession/nonces.ts';
 import { createIsTarget, createProofChecks } from '../../../src/capabilities/possession/proof-check.ts';
-import type { CheckProof } from '../../../src/core/model/gate.ts';
+import type { CheckProof } from '../../../src/core/model/on-route.ts';
 import { noFields } from '../../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../../src/core/model/call.ts';
 import type { AccessToken } from '../../../src/core/model/grant.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RateLimiter } from '../../../src/core/model/shared.ts';
-import type { Rate } from '../../../src/core/model/route.ts';
+import type { Rate } from '../../../src/core/model/endpoint.ts';
 import { createShared, type Prepared } from '../../../src/serve/shared.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Denial, isTokenDenial } from '../../../src/core/model/denial.ts';
 import { refusals, type Reason } from '../../../src/core/model/reasons.ts';
-import { outcomeKind } from '../../../src/core/model/outcome.ts';
+import { outcomeKind } from '../../../src/core/model/outcome-kind.ts';
 
 test.each(Object.keys(refusals) as Reason[])('%s refuses the token itself only if it is a token.* reason', (reason) => {
   expect(isTokenDenial(new Denial(reason, ''))).toBe('inPhantom' in refusals[reason]);

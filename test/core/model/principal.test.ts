@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import { callerKey, closeHierarchy, expandScopes } from '../../../src/core/model/principal.ts';
+import { closeHierarchy, expandScopes } from '../../../src/core/model/scope-hierarchy.ts';
+import { callerKey } from '../../../src/core/model/caller-key.ts';
 
 const issuer = 'https://as.example';
 

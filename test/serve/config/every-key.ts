@@ -252,6 +252,7 @@ export const everyKey: unknown = {
         },
         location: 'keep',
         idle: '3s',
+        concurrency: { calls: 50, queue: 100, wait: '1s' },
         connection_lifetime: '5m',
         allow_response_headers: ['x-accel-redirect', 'alt-svc'],
         timeouts: { connect: '1s', response: '2s' },

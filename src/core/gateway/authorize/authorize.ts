@@ -3,7 +3,7 @@ import { Denial } from '../../model/denial.ts';
 import type { Action, Grant } from '../../model/grant.ts';
 import { withGatewayClaims } from '../../model/gateway-claims.ts';
 import type { Principal } from '../../model/principal.ts';
-import type { Endpoint } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 import { hasCaseVariantAt } from '../../lib/json/own-member.ts';
 import type { Call } from '../../model/call.ts';
 import { argumentsOf } from '../../model/policy.ts';

@@ -1,4 +1,5 @@
-import type { CredentialSource, OnRoute } from '../../model/gate.ts';
+import type { CredentialSource } from '../../model/gate.ts';
+import type { OnRoute } from '../../model/on-route.ts';
 import type { PresentedToken, UpstreamCredential } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 

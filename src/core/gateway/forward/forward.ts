@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Call } from '../../model/call.ts';
-import type { StatesCaller } from '../../model/gate.ts';
+import type { StatesCaller } from '../../model/on-route.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import type { ConnectionPools } from './connection-pool.ts';

@@ -1,7 +1,7 @@
 import { memberReader } from '../../lib/json/pointer.ts';
-import { plainFieldName } from '../../model/fields.ts';
+import { plainFieldName } from '../../model/client-fields.ts';
 import { Denial } from '../../model/denial.ts';
-import type { StatesCaller } from '../../model/gate.ts';
+import type { StatesCaller } from '../../model/on-route.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { Route } from '../../model/route.ts';
 

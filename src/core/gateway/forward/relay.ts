@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici';
 import errors from 'undici/lib/core/errors.js';
 import type { Clock } from '../../lib/clock.ts';
 import { Gatherer } from '../../lib/gatherer.ts';
+import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
 import type { ForwardObserver } from '../../model/events.ts';
@@ -20,6 +21,8 @@ export interface RelayParts {
   readonly messages: AnswerMessages | undefined;
   /** Called if the upstream answers 401 to a credential of the gateway; undefined if the gateway makes none. */
   readonly onUnauthorized: ((grant: Grant) => void) | undefined;
+  /** Called when the header section of an answer is complete; undefined: no capability wants to know. */
+  readonly onBegun: ((call: Call, isEventStream: boolean) => void) | undefined;
   readonly streams: OpenStreams;
   readonly observer: ForwardObserver;
   readonly clock: Clock;
@@ -92,7 +95,7 @@ export class Relay implements Dispatcher.DispatchHandler {
       return;
     }
     this.#hasBegun = true;
-    const { route, cleanAnswer, messages, observer, onUnauthorized } = this.#parts;
+    const { route, cleanAnswer, messages, observer, onUnauthorized, onBegun } = this.#parts;
     const { call, grant } = this.#forwarded;
     observer.upstreamAnswered(route, performance.now() - this.#sentAt);
     // What an MCP server says is in the body of its answer.
@@ -106,6 +109,7 @@ export class Relay implements Dispatcher.DispatchHandler {
     const filter = status === 204 ? undefined : changes;
     const raw = (controller.rawHeaders ?? []) as Buffer[];
     const headers = cleanAnswer({ raw, status, call, grant, willChange: filter?.rewrites === true });
+    onBegun?.(call, headers.isEventStream);
     this.#filter = filter?.choose(headers, status);
     this.#streamEnd = headers.isEventStream ? messages?.endOfStream(grant.action) : undefined;
     const mayWrite = this.#streamEnd !== undefined || route.keepaliveMs !== undefined || this.#filter !== undefined;

@@ -25,7 +25,7 @@ export function createForwardUpgrade(
   route: Route,
   parts: ForwardParts,
 ): (granted: GrantedCall, head: Buffer, refuse: (denial: Denial) => void) => Promise<void> {
-  const { publicUrl, claimed, cleanAnswer, states, onUnauthorized, streams, observer, clock } = parts;
+  const { publicUrl, claimed, cleanAnswer, states, onUnauthorized, onBegun, streams, observer, clock } = parts;
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
@@ -70,6 +70,7 @@ export function createForwardUpgrade(
       if (socket.destroyed) return;
       state = 'open';
       call.response.statusCode = 101;
+      onBegun?.(call, true);
       observer.streamOpened(route);
     });
     // Answered synchronously: after this call the library ends the socket.

@@ -1,7 +1,8 @@
 import { hopByHop, nominatedBy, withoutCookies } from '../../lib/http/header-fields.ts';
 import { remembered } from '../../lib/remembered.ts';
-import { isNeverFromClients, isRespelled, plainFieldName, OWN_COOKIE, ownCookies } from '../../model/fields.ts';
-import type { StatesCaller } from '../../model/gate.ts';
+import { OWN_COOKIE, ownCookies } from '../../model/fields.ts';
+import { isNeverFromClients, isRespelled, plainFieldName } from '../../model/client-fields.ts';
+import type { StatesCaller } from '../../model/on-route.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { createIdentityHeaders } from './identity-headers.ts';

@@ -6,7 +6,7 @@ import { createSingleFlight } from '../../lib/single-flight.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial, isTokenDenial } from '../../model/denial.ts';
 import type { Failures, RateLimiters, TokenQuestion } from '../../model/shared.ts';
-import type { Rate } from '../../model/route.ts';
+import type { Rate } from '../../model/endpoint.ts';
 
 /** The most refused tokens that are remembered. Only a token that was counted is added, so one address adds few. */
 const MAX_REFUSED = 50_000;

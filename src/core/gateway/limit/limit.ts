@@ -5,8 +5,9 @@ import { lengthPrefixed } from '../../lib/digest.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { RateLimiters } from '../../model/shared.ts';
-import { actorKey, clientKey, type Principal } from '../../model/principal.ts';
-import type { CallerRate, Endpoint, Rate } from '../../model/route.ts';
+import type { Principal } from '../../model/principal.ts';
+import { actorKey, clientKey } from '../../model/caller-key.ts';
+import type { CallerRate, Endpoint, Rate } from '../../model/endpoint.ts';
 
 /** Counts a call. Returns a promise only if it has to ask a store. */
 export type Limit = (call: Call, principal: Principal | undefined) => void | Promise<void>;

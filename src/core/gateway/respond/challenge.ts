@@ -1,7 +1,8 @@
 import type { Call } from '../../model/call.ts';
 import type { Denial } from '../../model/denial.ts';
 import { type ChallengeError, isStepUp, type Refusal } from '../../model/refusal.ts';
-import { firstScopes, requestedScopes, type Endpoint } from '../../model/route.ts';
+import { firstScopes, requestedScopes } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 import { metadataUrl } from './resource-metadata.ts';
 
 /** The challenges of a refusal, each the value of one `WWW-Authenticate`; undefined where no token would help. */

@@ -3,7 +3,7 @@ import { isAtOrBelow } from '../../lib/http/path-flaw.ts';
 import type { Call } from '../../model/call.ts';
 import { type Config, rootEndpoints } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Endpoint } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 import { answer } from './answer.ts';
 import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
 import { isLoopbackUrl } from '../../lib/ip-address.ts';

@@ -5,11 +5,12 @@ import { isStepUp, type Refusal } from '../../model/refusal.ts';
 import type { Action, MessageId } from '../../model/grant.ts';
 import type { RefusalAnswer } from '../../model/outcome.ts';
 import { calledTool } from '../../model/policy.ts';
-import { requestedScopes, type Endpoint } from '../../model/route.ts';
+import { requestedScopes } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 import { answer } from './answer.ts';
 import { createChallenges } from './challenge.ts';
 import type { CrossOrigin } from './cross-origin.ts';
-import type { Era } from '../../model/mcp.ts';
+import type { Era } from '../../model/mcp-method.ts';
 
 /** The `Allow` of a route without `methods`. Such a route also forwards other methods, except TRACE. */
 const everyMethod = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

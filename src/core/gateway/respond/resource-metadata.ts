@@ -1,5 +1,6 @@
 import type { Config } from '../../model/config.ts';
-import { requestedScopes, type Endpoint } from '../../model/route.ts';
+import { requestedScopes } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';

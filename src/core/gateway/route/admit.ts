@@ -1,7 +1,8 @@
 import { declaresBody } from '../../lib/http/header-fields.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Endpoint, Route } from '../../model/route.ts';
+import type { Route } from '../../model/route.ts';
+import type { Endpoint } from '../../model/endpoint.ts';
 
 /** The methods of Streamable HTTP. The policy cannot decide what an MCP server does with any other. */
 const mcpMethods: ReadonlySet<string> = new Set(['POST', 'GET', 'DELETE']);

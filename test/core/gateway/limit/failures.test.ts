@@ -8,7 +8,7 @@ import { readFields } from '../../../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import type { Reason } from '../../../../src/core/model/reasons.ts';
-import type { Rate } from '../../../../src/core/model/route.ts';
+import type { Rate } from '../../../../src/core/model/endpoint.ts';
 import type { Failures } from '../../../../src/core/model/shared.ts';
 import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
 import { outcomeOf } from '../../../support/denial.ts';

@@ -6,7 +6,8 @@ import type { Route } from '../../../../src/core/model/route.ts';
 import { createCrossOrigin } from '../../../../src/core/gateway/respond/cross-origin.ts';
 import { createRefuse, toolError } from '../../../../src/core/gateway/respond/refuse.ts';
 import { recorded } from './recorded.ts';
-import { type Era, mcpMethod } from '../../../../src/core/model/mcp.ts';
+import { mcpMethod } from '../../../../src/core/model/mcp.ts';
+import type { Era } from '../../../../src/core/model/mcp-method.ts';
 import { call as callOf } from '../../policy/caller.ts';
 
 const publicUrl = 'https://gateway.example';

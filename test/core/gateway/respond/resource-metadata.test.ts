@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../../../src/core/model/config.ts';
-import type { Endpoint, Route } from '../../../../src/core/model/route.ts';
+import type { Route } from '../../../../src/core/model/route.ts';
+import type { Endpoint } from '../../../../src/core/model/endpoint.ts';
 import { metadataDocuments, metadataUrl } from '../../../../src/core/gateway/respond/resource-metadata.ts';
 
 const publicUrl = 'https://gateway.example';

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { percentDecoded } from './http/path-flaw.ts';
+import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
 
 /** A server of a store or of what watches it. */
 export interface StoreHost {

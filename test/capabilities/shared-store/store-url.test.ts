@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readClusterUrl, readSentinelUrl } from '../../../src/core/lib/store-url.ts';
+import { readClusterUrl, readSentinelUrl } from '../../../src/capabilities/shared-store/store-url.ts';
 
 test('the URL of sentinels names them, the primary, and a password for each kind', () => {
   const url = 'rediss+sentinel://u:p%40ss@[::1]:1,h2/my%20master?db=3&sentinel_username=s&sentinel_password=x+y%2Bz%3D';
