@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 25_866, pipeline: 1_484, core: 16_232 };
+const bounds = { serve: 25_948, pipeline: 1_488, core: 16_222 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;
@@ -135,6 +135,7 @@ describe('src/', () => {
       // The pieces of one chunk, or of one text that the gateway made.
       /^src\/mcp\/event-(?:id-)?filter\.ts: /,
       /^src\/capabilities\/shared-store\/sealing\.ts: /,
+      /^src\/capabilities\/traces\/log-export\.ts: const text = await \(await boundedAnswer\(/,
       /^src\/mcp\/private-filter\.ts: const bytes/,
     ];
     const lines = rules.gatherersOfBodies(src);

@@ -21,6 +21,7 @@ import type { Grant, GrantedCall, PresentedToken } from '../core/model/grant.ts'
 import type { Attempt } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
+import type { KnownCall } from '../core/model/outcome.ts';
 import type { OwnFields, Route, Statement } from '../core/model/route.ts';
 import type { Endpoint, Proofs } from '../core/model/endpoint.ts';
 import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
@@ -225,7 +226,9 @@ export interface TracedGateway {
 export interface Tracing {
   gateway(gateway: Gateway, about: TracedGateway): Gateway;
   client(client: AuthorizationServerClient): AuthorizationServerClient;
-  /** Sends the spans that have ended, within a time limit. */
+  /** Takes each decision line, as the log writes it; undefined: it wants none. */
+  readonly decided?: (line: string, call: Pick<KnownCall, 'trace'>) => void;
+  /** Sends the spans that have ended, and the lines, within a time limit. */
   close(): Promise<void>;
 }
 

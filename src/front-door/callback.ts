@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AuthorizationResponseError } from 'openid-client';
 import { errors, type Interaction } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
-import { subjectOf } from '../core/model/front-door.ts';
+import { subjectOf } from '../tokens/front-door-subject.ts';
 import { type Identity, type ProviderClient, UnmetAuthentication } from './identity-provider.ts';
 import { saveGrant, type InteractionParts, withCause } from './interactions.ts';
 import { sendPage, redirect } from './page.ts';

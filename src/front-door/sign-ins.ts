@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
-import { emailDigest, providerSession } from '../core/model/front-door.ts';
+import { emailDigest, providerSession } from '../tokens/front-door-subject.ts';
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { lowerCase } from '../core/lib/ascii.ts';
 import type { BrowserBinding } from './browser-binding.ts';

@@ -84,8 +84,8 @@ async function messageAction(
   const body = await readBody(call);
   const message = readMessage(body, call.fields, limits);
   const { method, targets, arguments: args, id: messageId, era, mayYieldHandle, asksByUrl, trace } = message;
-  const { hasArgumentVariants, exactArguments } = message;
-  const attempt = { kind: 'mcp', method, targets, arguments: args, exactArguments } as const;
+  const { hasArgumentVariants, exactArguments, otherMember } = message;
+  const attempt = { kind: 'mcp', method, targets, arguments: args, exactArguments, otherMember } as const;
   const tool = calledTool(attempt);
   if (era === 'modern' && tool !== undefined) {
     const declared = toolHeaders.of(tool);

@@ -30,6 +30,8 @@ export interface Message {
   readonly targets: readonly McpTarget[];
   /** `params.arguments`. */
   readonly arguments: unknown;
+  /** The first member of `params` that calls of tools do not have; undefined: none, or another method. */
+  readonly otherMember: string | undefined;
   /** Whether keys of an object in `arguments` differ in case only. The upstream may know them apart, or take one. */
   readonly hasArgumentVariants: boolean;
   /** Reads `arguments` with the digits of numbers; undefined where JavaScript changes none of them. */
@@ -92,6 +94,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders, limits: Messa
     era,
     targets: targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
+    otherMember: method.hasArguments ? otherMemberIn(params) : undefined,
     hasArgumentVariants: hasVariants,
     exactArguments: hasLongNumbers && method.hasArguments ? exactArgumentsIn(text) : undefined,
     handles,
@@ -100,6 +103,14 @@ export function readMessage(body: Buffer, headers: MessageHeaders, limits: Messa
     mayYieldHandle: mayYieldHandle(method, params, era, handles),
     trace: traceOf(params['_meta']),
   };
+}
+
+/** Of `tools/call`, in every revision with tasks and input requests. */
+const callMembers = new Set(['name', 'arguments', '_meta', 'task', 'requestState', 'inputResponses']);
+
+function otherMemberIn(params: Members): string | undefined {
+  for (const key in params) if (!callMembers.has(key)) return key;
+  return undefined;
 }
 
 function decode(body: Buffer): string {

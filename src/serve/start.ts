@@ -103,6 +103,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const { meters } = metrics;
   const events = joinEvents(metrics.events, ...observers.map((each) => each.events), log);
   const tracing = await openTracing(config, { log, meters });
+  log.onDecision = tracing?.decided;
   const closeOutputs = async (): Promise<void> => {
     await tracing?.close();
     linked?.close();

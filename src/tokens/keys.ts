@@ -224,6 +224,12 @@ export async function publishedKeys(client: AuthorizationServerClient): Promise<
   readonly flawed: readonly FlawedKey[];
   readonly maxAgeMs: number | undefined;
 }> {
+  const { keySet } = client.server.jwt ?? {};
+  const inFile = keySet && readJwkSet(keySet);
+  if (inFile !== undefined) {
+    const { keys, flawed } = inFile;
+    return { set: createLocalJWKSet({ keys: [...keys] }), flawed, maxAgeMs: undefined };
+  }
   const location = client.server.jwt?.jwksUri ?? (await client.metadata()).jwksUri;
   const name = client.server.name;
   if (location === undefined) {

@@ -19,6 +19,7 @@ const pinned = [
   'sallyport_requests_total counter route,method,status',
   'sallyport_shared_store_requests_total counter operation,result',
   'sallyport_shared_store_up gauge ',
+  'sallyport_telemetry_dropped_total counter signal',
   'sallyport_tls_certificate_expiry_timestamp_seconds gauge ',
   'sallyport_token_cache_total counter kind,result',
   'sallyport_tool_calls_total counter route,tool,decision',

@@ -123,6 +123,7 @@ ${more}
   ])('loads no code of features that are off, with a route of %s', { timeout: 120_000 }, async (_, routes, own) => {
     const loaded = await loads(routes, '{}');
     expect(loaded).toContain('src/core/gateway/pipeline.ts');
+    expect(loaded.filter((each) => each.startsWith('src/analysis/'))).toEqual([]);
     const used = Object.entries(features).filter(([, pattern]) => loaded.some((each) => pattern.test(each)));
     expect(used.map(([name]) => name)).toEqual(own);
   });

@@ -128,6 +128,9 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
     case 'variable':
       return [unless(space.metByVariable(step.variable), 'variable.denied', step.variable.rule)];
+    // Calls of examples have none.
+    case 'other member':
+      return [];
     // After all others: see below.
     case 'part':
       return [];

@@ -16,7 +16,6 @@ import {
   jsonBody,
 } from '../admin.ts';
 import { DraftProcess } from './draft-process.ts';
-import { detailOf } from './detail.ts';
 import {
   type AnswerAt,
   type Batch,
@@ -64,7 +63,8 @@ export function consoleRequests({ inForce, source, state, workers }: AdminParts)
     past: (query) => source.ask(past, filterIn(query)),
     async decision(query) {
       const decision = await source.ask(find, query.get('id') ?? '');
-      return decision && detailOf(inForce, decision);
+      // With the explanations of decisions, which most processes never show.
+      return decision && (await import('./detail.ts')).detailOf(inForce, decision);
     },
     rates: async () => ({ slotMs: SLOT_MS, points: ratePoints(await source.ask(rates, undefined)) }),
   };

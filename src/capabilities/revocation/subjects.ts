@@ -1,7 +1,7 @@
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { RevocationTarget } from './sources.ts';
 import type { RevokedTokens } from './revoked.ts';
-import { emailDigest, providerSession, subjectOf } from '../../core/model/front-door.ts';
+import { emailDigest, providerSession, subjectOf } from '../../tokens/front-door-subject.ts';
 import { lowerCase } from '../../core/lib/ascii.ts';
 
 /** The tokens that a subject identifier (RFC 9493) names. */

@@ -20,6 +20,11 @@ export const traces: Capability = {
       help: 'Spans that the collector took, and those that were given up',
       labels: ['result'],
     },
+    sallyport_telemetry_dropped_total: {
+      kind: 'counter',
+      help: 'Spans and decision lines that the collector did not get',
+      labels: ['signal'],
+    },
   },
   async openTracing(config, parts) {
     const settings = telemetry.of(config);

@@ -5,9 +5,23 @@ import { traceGateway } from './traced-gateway.ts';
 import { createTracer } from './tracer.ts';
 
 /** Opens the export of spans. */
-export function openTraces(settings: Telemetry, { log, meters }: TracingParts): Tracing {
+export async function openTraces(settings: Telemetry, { log, meters }: TracingParts): Promise<Tracing> {
+  const dropped = (signal: 'logs' | 'traces', count: number): void =>
+    meters.add('sallyport_telemetry_dropped_total', count, signal);
+  const logs = settings.logs
+    ? (await import('./log-export.ts')).createLogExport(settings, {
+        dropped: (count) => dropped('logs', count),
+        collector(problem) {
+          if (problem === undefined) log.event('info', 'the collector takes log records again');
+          else log.event('warn', 'log records are dropped: the collector does not take them', { problem });
+        },
+      })
+    : undefined;
   const tracer = createTracer(settings, {
-    spans: (result, count) => meters.add('sallyport_trace_spans_total', count, result),
+    spans(result, count) {
+      meters.add('sallyport_trace_spans_total', count, result);
+      if (result === 'dropped') dropped('traces', count);
+    },
     collector(problem) {
       if (problem === undefined) log.event('info', 'the collector takes spans again');
       else log.event('warn', 'spans are dropped: the collector does not take them', { problem });
@@ -16,6 +30,9 @@ export function openTraces(settings: Telemetry, { log, meters }: TracingParts): 
   return {
     gateway: (gateway, about) => traceGateway(gateway, tracer, about),
     client: (client) => traceClient(client, tracer),
-    close: () => tracer.close(),
+    ...(logs !== undefined && { decided: (line: string, { trace }) => logs.add(line, trace?.parentId) }),
+    async close() {
+      await Promise.all([tracer.close(), logs?.close()]);
+    },
   };
 }

@@ -12,6 +12,8 @@ export interface Telemetry {
   readonly serviceName: string;
   /** The fraction of traces to record, from 0 to 1, if no party before the gateway has decided. */
   readonly sample: number;
+  /** Whether the collector gets decision lines, as log records. */
+  readonly logs: boolean;
   /** Sent to the collector; secrets. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -39,14 +41,16 @@ export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetr
     otlp: field.get('otlp').read(collectorUrl) ?? '',
     serviceName: field.get('service_name').read(anyText),
     sample: field.get('sample').number(),
+    logs: field.get('logs').isTrue(),
     headers: readHeaders(field.get('headers')),
   };
 }
 
-/** The base URL, as OTLP §1.1 calls it; `/v1/traces` comes after it. */
+/** The base URL, as OTLP §1.1 calls it; `/v1/traces` or `/v1/logs` comes after it. */
 function collectorUrl(text: string): string {
   const url = plainUrl(text).replace(/\/+$/, '');
-  if (url.endsWith('/v1/traces')) reject('ends with /v1/traces, which the gateway appends itself', 'leave that out');
+  const [end] = /\/v1\/(?:traces|logs)$/.exec(url) ?? [];
+  if (end !== undefined) reject(`ends with ${end}, which the gateway appends itself`, 'leave that out');
   return url;
 }
 

@@ -29,6 +29,8 @@ export interface JwtValidation {
   readonly issuers?: readonly string[];
   /** JWK Set location; undefined: `jwks_uri` of the discovered metadata. */
   readonly jwksUri: string | undefined;
+  /** A JWK Set of public keys from a file, in place of {@link jwksUri}; default: none. */
+  readonly keySet?: object | undefined;
 }
 
 /** The introspection of opaque tokens of one authorization server, RFC 7662. */

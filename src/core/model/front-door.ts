@@ -1,7 +1,5 @@
-import { hash } from 'node:crypto';
 import type { listedClaims } from './logged-members.ts';
 import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
-import { lengthPrefixed } from '../lib/digest.ts';
 import type { Rate } from './endpoint.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
@@ -70,30 +68,6 @@ interface PublicClient {
 
 /** A claim of our tokens → a claim of theirs, each named as in a policy: by name or by JSON Pointer. */
 export type ClaimsMapping = ReadonlyMap<string, string>;
-
-/** Claims of our tokens that no mapping may set: they say which token it is, and for whom. */
-export const reservedClaims: ReadonlySet<string> = new Set([
-  'sub',
-  'aud',
-  'iss',
-  'scope',
-  'client_id',
-  'exp',
-  // The rest of RFC 9068 §2.2, RFC 7662 §2.2, RFC 7800 and RFC 8693 §4.1.
-  'iat',
-  'nbf',
-  'jti',
-  'cnf',
-  'act',
-  'may_act',
-  'active',
-  'azp',
-  'sid',
-  'scp',
-  'token_type',
-  'username',
-  'authorization_details',
-]);
 
 /** Which clients may ask for tokens. */
 export interface ClientRules {
@@ -208,32 +182,4 @@ export interface FrontDoorObserver {
       readonly first_used: string | undefined;
     },
   ): void;
-}
-
-/** The party that vouches for a subject: a provider, a platform, or an issuer of assertions with own subjects. */
-export type SubjectSource = 'provider' | 'assertion' | 'workload';
-
-/**
- * The `sub` of a person or a workload in the front door's tokens: the same each time, after restarts and on all
- * replicas, and opaque to clients.
- *
- * @param name The name of the provider or of the issuer in the configuration.
- * @param subject The `sub` that it asserts.
- */
-export function subjectOf(source: SubjectSource, name: string, subject: string): string {
-  return digest(source, name, subject);
-}
-
-/** The `sid` of the front door's tokens: the session at the provider, so that an event of the provider finds it. */
-export function providerSession(provider: string, sid: string): string {
-  return digest('session', provider, sid);
-}
-
-/** The `email_digest` of the front door's tokens: clients need not learn the address. @param email In lower case. */
-export function emailDigest(provider: string, email: string): string {
-  return digest('email', provider, email);
-}
-
-function digest(...parts: readonly string[]): string {
-  return hash('sha256', lengthPrefixed(['sallyport front door', ...parts]), 'base64url');
 }

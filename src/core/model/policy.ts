@@ -25,6 +25,8 @@ export interface McpAttempt {
   readonly arguments: unknown;
   /** Reads them with the digits of numbers that JavaScript would change; undefined where it changes none. */
   readonly exactArguments?: (() => unknown) | undefined;
+  /** The first member of `params` from which a tool might read arguments besides `arguments`; undefined: none. */
+  readonly otherMember?: string | undefined;
 }
 
 /** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */

@@ -21,6 +21,8 @@ export interface EntryPart {
   readonly rules: readonly string[];
   /** The conditions on the caller. */
   readonly conditions: readonly Condition[];
+  /** Whether its outcome depends on what a call asks for: then the call may say so in its arguments alone. */
+  readonly bindsArguments: boolean;
   /** The expectations of arguments. */
   readonly values: readonly { readonly predicates: readonly Predicate[] }[];
   /** The claims of the caller that approvers are compared with. */

@@ -72,9 +72,7 @@ export class CallPlan implements Plan {
       const { entry } = step;
       if (entry === undefined) return step.explain(principal, call);
       if (step.on !== 'condition') return [];
-      const ofTarget = this.steps.filter(
-        ({ on, entry: own }) => own === entry && (on === 'argument' || on === 'variable'),
-      );
+      const ofTarget = this.steps.filter(({ on, entry: own }) => own === entry && on !== 'condition' && on !== 'part');
       return explainEntry(
         entry,
         [step, ...ofTarget].flatMap((part) => part.explain(principal, call)),
@@ -113,6 +111,7 @@ export function planFor({ condition, because, mode, open }: OwnConditions, kind:
     own,
     ...entries.map((entry) => conditionStep(entry.condition, entry.because, entry)),
     // Arguments come after claims and before scopes: a challenge for a call that stays refused would loop.
+    ...used.flatMap(otherMemberSteps),
     ...used.flatMap(argumentSteps),
     ...(takesArguments(method) ? entries.flatMap(variableSteps) : []),
     ...[...parts.values()].flatMap((part) => part.steps),
@@ -143,6 +142,39 @@ function listingStep(unlisted: Unlisted, because: string | undefined): Step {
     explain: () => [{ rule: unlisted.rule, kind: 'listed', outcome: 'fails', ...unlistedInWords(unlisted), parts: [] }],
   };
 }
+
+/**
+ * SEP-3221 and servers of their own invent members beside `arguments`. Where what a call asks for decides, the policy
+ * must see all of it.
+ */
+function otherMemberSteps(entry: Entry): readonly Step[] {
+  const { key, rule, because } = entry;
+  const bindsArguments = entry.arguments.length > 0 || [...entry.parts.values()].some((part) => part.bindsArguments);
+  if (key !== 'tools' || !bindsArguments) return [];
+  return [
+    {
+      on: 'other member',
+      because,
+      entry,
+      judge(_principal, call) {
+        const name = call.kind === 'mcp' ? call.otherMember : undefined;
+        if (name === undefined) return 'met';
+        const detail = `params.${name.slice(0, MAX_SHOWN)} is not covered by this policy`;
+        return { reason: 'argument.denied', rule, detail, scope: [] };
+      },
+      explain(_principal, call) {
+        const name = call.kind === 'mcp' ? call.otherMember : undefined;
+        if (name === undefined) return [];
+        const reads = `params.${name.slice(0, MAX_SHOWN)}`;
+        const wanted = 'no member beside name and arguments';
+        return [{ rule, kind: 'argument', reads, wanted, outcome: 'fails', found: reads, parts: [] }];
+      },
+    },
+  ];
+}
+
+/** The longest name of a member in messages, in characters. */
+const MAX_SHOWN = 128;
 
 function argumentSteps(entry: Entry): readonly Step[] {
   return entry.arguments.map((argument) => ({

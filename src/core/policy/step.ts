@@ -15,6 +15,8 @@ export type Step =
         | { readonly on: 'condition'; readonly condition: AllCondition }
         | { readonly on: 'listing'; readonly unlisted: Unlisted }
         | { readonly on: 'argument'; readonly argument: ArgumentCondition }
+        /** A member of `params` besides those that calls of tools have, from which a server might read arguments. */
+        | { readonly on: 'other member' }
         /** `at`: the place of its entry among those of the call, and of its target among the targets. */
         | { readonly on: 'variable'; readonly variable: VariableCondition; readonly at: number }
       ))

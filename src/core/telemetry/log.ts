@@ -26,6 +26,8 @@ export class Log implements Partial<Events> {
   #settings: Settings;
   readonly #lines: JsonLines;
   readonly #decisionFile: JsonLines | undefined;
+  /** Takes each decision line too. */
+  onDecision: ((line: string, call: Pick<KnownCall, 'trace'>) => void) | undefined;
 
   /** @param decisionFile Gets decisions too, and of events those about approvals, revocations and failed requests. */
   constructor(settings: Settings, lines: JsonLines, decisionFile?: JsonLines) {
@@ -49,7 +51,9 @@ export class Log implements Partial<Events> {
   decided(outcome: Outcome): void {
     const denied = !outcome.allow || outcome.shadow !== undefined;
     if (!this.#has('info') || (this.#settings.decisions !== 'all' && !denied)) return;
-    this.#writeDecision(decisionLine(outcome, Date.now()));
+    const line = decisionLine(outcome, Date.now());
+    this.#writeDecision(line);
+    this.onDecision?.(line, outcome.call);
   }
 
   /** In the decision log too, for `sallyport replay`. */

@@ -22,7 +22,7 @@ export const approvalsPart: LanguagePart<PolicyApprovals> = {
     const approval = compileApproval(document, context);
     if (approval === undefined) return undefined;
     const { rule, condition, arguments: values, asks } = approval;
-    return { approval, rules: [rule], conditions: [condition], values, asks, owners: [] };
+    return { approval, rules: [rule], conditions: [condition], bindsArguments: true, values, asks, owners: [] };
   },
   open(listing, isShadow) {
     const approvals = new Map(listing.entries.flatMap(approvalIn).map((each) => [each.rule, each]));

@@ -29,6 +29,7 @@ export const historyPart: LanguagePart<PolicyHistory> = {
       history,
       rules: history.map(({ rule }) => rule),
       conditions: [],
+      bindsArguments: history.some(({ kind }) => kind === 'quota'),
       values: [],
       asks: [],
       owners: history.flatMap(({ owner: { by, claim } }) => (claim === undefined ? [] : [{ name: by, read: claim }])),

@@ -8,6 +8,7 @@ import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../../schema/validators.js';
 import { readCredentials } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
+import { FILE, type KeyFiles } from './key-files.ts';
 import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, tokenType } from '../../core/config/values.ts';
 
 /**
@@ -17,6 +18,7 @@ import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, tokenType } from 
 export function readAuthorizationServers(
   field: Field<GatewayKeys['authorization_servers']>,
   frontDoor: AuthorizationServer | undefined,
+  keyFiles: Pick<KeyFiles, 'keySetIn'>,
 ): ReadonlyMap<string, AuthorizationServer> {
   const servers = new Map<string, AuthorizationServer>();
   if (frontDoor !== undefined) servers.set(frontDoor.name, frontDoor);
@@ -25,7 +27,7 @@ export function readAuthorizationServers(
     const jwt = server.get('jwt');
     const introspection = server.get('introspection');
     if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');
-    const validation = jwt.present ? readJwt(jwt) : undefined;
+    const validation = jwt.present ? readJwt(jwt, keyFiles) : undefined;
     // A token carries only its issuer: the gateway could not tell which of two settings applies.
     const own = [server.get('issuer'), ...jwt.get('issuers').items()];
     for (const [index, each] of [issuer, ...(validation?.issuers ?? [])].entries()) {
@@ -63,12 +65,16 @@ function placeOf({ name }: AuthorizationServer): string {
   return name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`;
 }
 
-function readJwt(field: Field<AuthorizationServerKeys['jwt']>): JwtValidation {
+function readJwt(field: Field<AuthorizationServerKeys['jwt']>, keyFiles: Pick<KeyFiles, 'keySetIn'>): JwtValidation {
+  const place = field
+    .get('jwks')
+    .read((text) => (text.startsWith(FILE) ? keyFiles.keySetIn(text.slice(FILE.length)) : endpointUrl(text)));
   return {
     algorithms: field.get('algorithms').list(algorithm),
     types: field.get('types').present ? field.get('types').list(tokenType) : undefined,
     issuers: field.get('issuers').list(issuerUrl),
-    jwksUri: field.get('jwks').read(endpointUrl),
+    jwksUri: typeof place === 'string' ? place : undefined,
+    keySet: typeof place === 'object' ? place : undefined,
   };
 }
 

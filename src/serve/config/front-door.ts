@@ -14,7 +14,6 @@ import {
   type IdentityProvider,
   type RegisteredClient,
   type RegistrationRules,
-  reservedClaims,
   WORKLOAD_PREFIX,
 } from '../../core/model/front-door.ts';
 import {
@@ -42,6 +41,30 @@ import type { Field } from '../../core/config/field.ts';
 import type { Files } from '../../core/config/files.ts';
 import { loopbackHostPattern } from '../../core/lib/ip-address.ts';
 import { knownRedirects } from './quirks/clients.ts';
+
+/** Claims of our tokens that no mapping may set: they say which token it is, and for whom. */
+const reservedClaims: ReadonlySet<string> = new Set([
+  'sub',
+  'aud',
+  'iss',
+  'scope',
+  'client_id',
+  'exp',
+  // The rest of RFC 9068 §2.2, RFC 7662 §2.2, RFC 7800 and RFC 8693 §4.1.
+  'iat',
+  'nbf',
+  'jti',
+  'cnf',
+  'act',
+  'may_act',
+  'active',
+  'azp',
+  'sid',
+  'scp',
+  'token_type',
+  'username',
+  'authorization_details',
+]);
 
 type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
 

@@ -19,6 +19,7 @@ import {
 } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readCallerRate, readLimits, readTls } from './sections.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
+import { type KeyFiles, openKeyFiles } from './key-files.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { type Field, Report } from '../../core/config/field.ts';
 import { disk, type Files, filesOf, recorded, type Snapshot } from '../../core/config/files.ts';
@@ -123,19 +124,21 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const reader = { path, label: folderLabel, files, having: folder.having, problemAt: folder.problemAt };
   const beside = await Promise.all(capabilities.flatMap(({ policyFiles }) => policyFiles?.read(reader) ?? []));
   const { tls, files: tlsFiles } = await readTls(root, base, files);
+  const keyFiles = await openKeyFiles(root.get('authorization_servers'), base, files);
   const frontDoor = await openFrontDoor(root, base, { env, files });
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
   const texts = new Map(folder.texts);
   for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, beside };
-  const valid = { ...readRoot(root, base, referents, frontDoor?.settings), policyFolder, tls, hash };
+  const valid = { ...readRoot(root, base, { ...referents, keyFiles }, frontDoor?.settings), policyFolder, tls, hash };
 
   const paths = [
     file,
     path,
     ...[...texts.keys()].map((name) => join(path, name)),
     ...expanded.files,
+    ...keyFiles.files,
     ...(frontDoor?.files ?? []),
   ];
   const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
@@ -152,7 +155,13 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   // The listener watches the files of `tls` itself. While they have problems, they belong to what must be repaired.
   if (problems.length > 0) throw new ConfigError(problems, [...paths, ...tlsFiles]);
   const config = { ...valid, warnings: warningLines(valid, document, folder) };
-  return { config, files: paths, snapshot: files.snapshot(), secrets: expanded.files, policyFolder };
+  return {
+    config,
+    files: paths,
+    snapshot: files.snapshot(),
+    secrets: [...expanded.files, ...keyFiles.files],
+    policyFolder,
+  };
 }
 
 /** How many times secrets are read again that change while they are read. */
@@ -230,13 +239,17 @@ function readRoot(
   base: string,
   {
     beside,
+    keyFiles,
     ...policies
-  }: Pick<Referents, 'folder' | 'folderLabel'> & { readonly beside: readonly ReadBesidePolicies[] },
+  }: Pick<Referents, 'folder' | 'folderLabel'> & {
+    readonly beside: readonly ReadBesidePolicies[];
+    readonly keyFiles: KeyFiles;
+  },
   frontDoor: FrontDoor | undefined,
 ): ConfigFromRoot {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
-  const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server);
+  const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server, keyFiles);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readCallerRate(limits.get('rate'));

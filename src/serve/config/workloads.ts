@@ -4,12 +4,11 @@ import type { Files } from '../../core/config/files.ts';
 import type { Field } from '../../core/config/field.ts';
 import { anyText, endpointUrl, issuerUrl, plainUrl, reject } from '../../core/config/values.ts';
 import type { TextOrFault } from '../../core/lib/files.ts';
-import { isObject } from '../../core/lib/json/own-member.ts';
-import { parsedJson } from '../../core/lib/json/parsed.ts';
 import type { ClaimsMapping, Workload } from '../../core/model/front-door.ts';
 import type { GatewayKeys, IdentityProviderKeys } from '../../../schema/validators.js';
 
 type WorkloadsField = Field<NonNullable<GatewayKeys['front_door']>['workloads']>;
+import { FILE, publicKeySet } from './key-files.ts';
 
 /** The parsers of keys that workloads share with other parts of `front_door`. */
 interface WorkloadParsers {
@@ -26,9 +25,6 @@ export interface WorkloadReader {
   /** Problems are reported to the fields, and the result is then not used. */
   readonly read: (parsers: WorkloadParsers) => ReadonlyMap<string, Workload>;
 }
-
-/** Begins the path of a key set, in place of a URL. */
-const FILE = 'file:';
 
 /**
  * Reads the files of `workloads`: key sets and certificate authorities.
@@ -57,7 +53,7 @@ function readWorkloads(
   { issuer: audience, readClaims, readScopes }: WorkloadParsers,
   fileOf: <T>(parse: (text: string) => T) => (path: string) => T,
 ): ReadonlyMap<string, Workload> {
-  const keySetIn = fileOf(keySet);
+  const keySetIn = fileOf(publicKeySet);
   return new Map(
     field.entries().map(([name, workload]) => {
       const issuer = workload.get('issuer').read(issuerUrl) ?? '';
@@ -100,14 +96,4 @@ function certificates(text: string): string {
   } catch {
     return reject('names a file without a certificate in PEM');
   }
-}
-
-/** A JWK Set of public keys. */
-function keySet(text: string): Exclude<Workload['jwks'], string | undefined> {
-  const body = parsedJson(text);
-  const keys: unknown = isObject(body) ? body['keys'] : undefined;
-  if (!Array.isArray(keys) || !keys.every(isObject)) return reject('names a file that is no JWK Set');
-  if (keys.some((key) => 'd' in key || 'k' in key || 'priv' in key))
-    reject('names a file with a private or symmetric key: write public ones only');
-  return { keys };
 }

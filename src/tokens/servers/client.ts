@@ -101,7 +101,7 @@ export function createServerClient(
 /** If every endpoint is configured, missing metadata are no fault. */
 function needsMetadata({ jwt, introspection }: AuthorizationServer): boolean {
   return (
-    (jwt !== undefined && jwt.jwksUri === undefined) ||
+    (jwt !== undefined && jwt.jwksUri === undefined && jwt.keySet === undefined) ||
     (introspection !== undefined && introspection.endpoint === undefined)
   );
 }

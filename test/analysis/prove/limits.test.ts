@@ -42,7 +42,7 @@ test('a position far behind in an array is undecided', () => {
 test('a part of the language that proofs do not know is undecided', () => {
   const key = new PartKey('seasons');
   const nothing = { steps: [], argumentsRead: () => [] };
-  const about = { rules: [], conditions: [], values: [], asks: [], owners: [] };
+  const about = { rules: [], conditions: [], bindsArguments: false, values: [], asks: [], owners: [] };
   const part: LanguagePart = { key, keys: [], compile: () => about, open: () => about, plan: () => nothing };
   const policy = compilePolicy('test', { tools: { pay: {} } }, [part]);
   expect(prove(compiled(deny), policy, deciding())).toEqual({

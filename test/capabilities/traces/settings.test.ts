@@ -13,17 +13,18 @@ describe('telemetry', () => {
   test('needs only the URL of the collector', async () => {
     const otlp = 'http://collector:4318';
     const config = await loaded({ yaml: telemetry(`otlp: ${otlp}`) });
-    expect(slot.of(config)).toEqual({ otlp, serviceName: 'sallyport', sample: 1, headers: {} });
+    expect(slot.of(config)).toEqual({ otlp, serviceName: 'sallyport', sample: 1, logs: false, headers: {} });
   });
 
   test('reads every key', async () => {
-    const others = 'service_name: edge, sample: 0.1, headers: { Authorization: "${env:KEY}" }';
+    const others = 'service_name: edge, sample: 0.1, logs: true, headers: { Authorization: "${env:KEY}" }';
     const yaml = telemetry(`otlp: https://collector.example/otlp/, ${others}`);
     const config = await loaded({ yaml, env: { KEY: 'Bearer s3cr3t' } });
     expect(slot.of(config)).toEqual({
       otlp: 'https://collector.example/otlp',
       serviceName: 'edge',
       sample: 0.1,
+      logs: true,
       headers: { authorization: 'Bearer s3cr3t' },
     });
   });
@@ -43,11 +44,13 @@ describe('telemetry: refusals', () => {
   refuses(`
 top telemetry: { sample: 1 } → :13:12: telemetry: missing key: otlp
 top telemetry: { otlp: http://c, ratio: 1 }
-  :13:30: telemetry.ratio: unknown key; accepted: otlp, service_name, sample, headers
+  :13:30: telemetry.ratio: unknown key; accepted: otlp, service_name, sample, logs, headers
 top telemetry: { otlp: grpc://c:4317 } → :13:20: telemetry.otlp: "grpc://c:4317" is not an http(s) URL
 top telemetry: { otlp: "http://c?key=1" } → :13:20: telemetry.otlp: "http://c?…" has a query or fragment
 top telemetry: { otlp: http://c:4318/v1/traces }
   :13:20: telemetry.otlp: "http://c:4318/v1/traces" ends with /v1/traces, which the gateway appends itself; leave that out
+top telemetry: { otlp: http://c/v1/logs }
+  :13:20: telemetry.otlp: "http://c/v1/logs" ends with /v1/logs, which the gateway appends itself; leave that out
 top telemetry: { otlp: http://c, sample: 1.5 } → :13:38: telemetry.sample: expected a number from 0 to 1, found 1.5
 top telemetry: { otlp: http://c, sample: -1 } → :13:38: telemetry.sample: expected a number from 0 to 1, found -1
 top telemetry: { otlp: http://c, sample: .nan } → :13:38: telemetry.sample: expected a number from 0 to 1, found null

@@ -23,7 +23,7 @@ function tracerFor(otlp: string, sample = 1, next: () => number = Math.random): 
     spans: (result, count) => void (told[result] += count),
     collector: (problem) => void told.collector.push(problem),
   };
-  const settings = { otlp, serviceName: 'test', sample, headers: { authorization: 'Bearer s3cr3t' } };
+  const settings = { otlp, serviceName: 'test', sample, logs: false, headers: { authorization: 'Bearer s3cr3t' } };
   return { tracer: createTracer(settings, observer, next), told };
 }
 

@@ -196,6 +196,7 @@ export const everyKey: unknown = {
   telemetry: {
     otlp: 'https://collector:4318/otlp',
     service_name: 'gateway',
+    logs: true,
     sample: 0.25,
     headers: { authorization: 's3cr3t' },
   },
