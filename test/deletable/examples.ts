@@ -18,6 +18,10 @@ const url = 'http://127.0.0.1:1';
 export const examples: Readonly<Record<string, Example>> = {
   approvals: { key: 'approvals', top: { approvals: { authorization_servers: [] } } },
   'audit-chain': { key: 'log.chain', top: { log: { chain: { key: 'audit.json' } } } },
+  concurrency: {
+    key: 'routes[0].upstream.concurrency',
+    route: { upstream: { url, concurrency: { calls: 1 } } },
+  },
   console: { key: 'console', top: { console: { grafana: url } } },
   'decision-points': { key: 'decision_points', top: { decision_points: { acme: { url } } } },
   exchange: {
