@@ -33,7 +33,7 @@ export interface OnRoute {
   readonly askAboutList?: AskAboutList;
   readonly answers?: AnswerPart;
   /** Called when the header section of the upstream's answer is complete, unless it refused the call. */
-  begun?(call: Call, isEventStream: boolean): void;
+  readonly begun?: (call: Call, isEventStream: boolean) => void;
 }
 
 /** What a capability does with the messages of every answer on an MCP route, whatever was asked. */

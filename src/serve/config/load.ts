@@ -1,10 +1,9 @@
-import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
-import { FRONT_DOOR, type FrontDoor } from '../../core/model/front-door.ts';
+import type { FrontDoor } from '../../core/model/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { RecordedArguments } from '../../core/model/outcome.ts';
 import { closeHierarchy } from '../../core/model/scope-hierarchy.ts';

@@ -1,4 +1,3 @@
-import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { join } from 'node:path';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { Policy } from '../../core/model/policy.ts';
