@@ -40,9 +40,9 @@ export const capabilities: readonly Capability[] = [
 ];
 
 /** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
-export const openLines: NonNullable<Capability['openLines']> = async (config, clock) => {
+export const openLines: NonNullable<Capability['openLines']> = async (config, clock, meters) => {
   for (const { openLines: opens } of capabilities) {
-    const opened = await opens?.(config, clock);
+    const opened = await opens?.(config, clock, meters);
     if (opened !== undefined) return opened;
   }
   return undefined;

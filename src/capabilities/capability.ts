@@ -256,7 +256,7 @@ export interface LineLink {
 /** The lines of a process under a capability. */
 export interface OpenedLines {
   /** The link of one output. @param flush Lets the output write what the link has of its own. */
-  of(flush: () => void): LineLink;
+  of(output: 'stdout' | 'file', flush: () => void): LineLink;
   /** JSON documents for operators, by their paths at the admin listener. */
   readonly documents: Readonly<Record<string, unknown>>;
   close(): void;
@@ -384,7 +384,7 @@ export interface Capability {
     readonly open: OpenStore;
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
-  readonly openLines?: (config: Config, clock: Clock) => Promise<OpenedLines | undefined>;
+  readonly openLines?: (config: Config, clock: Clock, meters: Meters | undefined) => Promise<OpenedLines | undefined>;
   /** Its listener; undefined: none is configured. Awaited before the first request. */
   readonly openListener?: (config: Config) => Promise<OwnListener | undefined>;
   /** Opens traces; undefined: none are configured. Awaited before the first request. */

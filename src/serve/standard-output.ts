@@ -57,13 +57,18 @@ interface LogOutput {
   readonly output: Writable;
   /** Undefined: lines are not linked. */
   readonly linked: OpenedLines | undefined;
+  /** Default: `stdout`. */
+  readonly name?: 'stdout' | 'file';
   /** Whether the output is no {@link lineOutput}, and takes all lines: they are linked before. */
   readonly takesAll?: boolean;
 }
 
 /** The lines of a log of this process. They end with what vouches for all of them. */
-export function createLogLines({ output, linked, takesAll = false }: LogOutput, onLost: OnLost = () => {}): JsonLines {
-  const link = linked?.of(() => target.write('', () => {}));
+export function createLogLines(
+  { output, linked, takesAll = false, name = 'stdout' }: LogOutput,
+  onLost: OnLost = () => {},
+): JsonLines {
+  const link = linked?.of(name, () => target.write('', () => {}));
   const target = link === undefined ? output : linkedTo(output, link, takesAll);
   const lines = createJsonLines(target, () => {
     onLost(1);

@@ -94,13 +94,13 @@ export async function startServing(config: Config, options: StartOptions): Promi
   const observers =
     config.admin === undefined ? [] : await Promise.all(capabilities.flatMap(({ observe }) => observe?.(clock) ?? []));
   const lost = (where: 'stdout' | 'file') => (count: number) => metrics.events.linesLost(where, count);
-  const linked = await openLines(config, clock);
+  const { meters } = metrics;
+  const linked = await openLines(config, clock, meters);
   const output = options.output ?? standardOutput(process.stdout.fd, lost('stdout'));
   const lines = createLogLines({ output, linked, takesAll: options.output !== undefined }, lost('stdout'));
   const file =
     config.log.file === undefined ? undefined : await openDecisionFile(config.log.file, lost('file'), linked);
   const log = new Log(config.log, lines, file?.lines);
-  const { meters } = metrics;
   const events = joinEvents(metrics.events, ...observers.map((each) => each.events), log);
   const tracing = await openTracing(config, { log, meters });
   log.onDecision = tracing?.decided;
@@ -319,7 +319,7 @@ async function openDecisionFile(path: string, onLost: OnLost, linked: OpenedLine
     throw new DecisionFileFault(`log.file: ${(error as Error).message}`);
   }
   const output = lineOutput(() => file.fd, onLost);
-  const lines = createLogLines({ output, linked }, onLost);
+  const lines = createLogLines({ output, linked, name: 'file' }, onLost);
 
   async function reopen(log: Log): Promise<void> {
     try {

@@ -14,6 +14,7 @@ const pinned = [
   'sallyport_decision_duration_seconds histogram route',
   'sallyport_decisions_total counter route,decision,reason',
   'sallyport_locked_definitions_changed gauge route',
+  'sallyport_log_checkpoints_total counter output',
   'sallyport_log_lines_lost_total counter output',
   'sallyport_open_streams gauge route',
   'sallyport_requests_total counter route,method,status',

@@ -16,7 +16,13 @@ import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
-import { isPolicyDecision, lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
+import {
+  isPolicyDecision,
+  lacksPath,
+  recordedAttempt,
+  recordedPrincipal,
+  withShownArguments,
+} from './recorded-decision.ts';
 import { didYouMean } from '../../core/lib/wording.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
@@ -184,7 +190,7 @@ function underCurrentPolicy(
     return { notes, conditions: [] };
   }
   const principal = recordedPrincipal(record, config.scopeHierarchy);
-  const attempt = recordedAttempt(record, route);
+  const attempt = withShownArguments(recordedAttempt(record, route), record, principal, [policy]);
   const now = policy.decide(principal, attempt);
   const alone = now.plan.explain(principal, attempt);
   const isOpen = lacksPath(policy, attempt);

@@ -1,4 +1,4 @@
-import { pointerKey } from '../../core/lib/json/pointer.ts';
+import { keysOf, pointerKey } from '../../core/lib/json/pointer.ts';
 import { type DecisionRecord, MAX_PATH, members } from '../../core/model/decision.ts';
 import { MalformedMember } from '../../core/model/logged-members.ts';
 import { mcpMethod } from '../../core/model/mcp.ts';
@@ -86,6 +86,36 @@ export function recordedAttempt(
   // A GET and a DELETE carry no message.
   const message = method === 'GET' || method === 'DELETE' ? undefined : method;
   return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments };
+}
+
+/** The longest text that `log.arguments` shows; one of this length may have been cut. */
+const MAX_TEXT = 256;
+
+/**
+ * A recorded attempt with the arguments that its line shows, if policies read no others: an argument that is not shown
+ * may be absent, or an object.
+ */
+export function withShownArguments(
+  attempt: Attempt,
+  { arguments: shown = {} }: DecisionRecord,
+  principal: Principal,
+  policies: readonly (Policy | undefined)[],
+): Attempt {
+  if (attempt.kind !== 'mcp') return attempt;
+  const known = new Map(
+    Object.entries(shown)
+      .filter(([, value]) => isWhole(value))
+      .map(([pointer, value]) => [JSON.stringify(keysOf(pointer)), value]),
+  );
+  const read = policies.flatMap((policy) => policy?.decide(principal, attempt).plan.argumentsRead(attempt) ?? []);
+  if (read.length === 0 || !read.every((keys) => known.has(JSON.stringify(keys)))) return attempt;
+  return { ...attempt, arguments: nested(shown) };
+}
+
+/** Whether a line has a value as the call had it. JSON.parse rounds larger numbers. */
+function isWhole(value: unknown): boolean {
+  if (typeof value === 'number') return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  return typeof value !== 'string' || value.length < MAX_TEXT;
 }
 
 /** Whether a policy that lists requests cannot decide a recorded attempt again: its path is not known. */

@@ -15,7 +15,7 @@ import {
   type PolicyDecision,
 } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import { lacksPath, recordedAttempt, recordedPrincipal } from './recorded-decision.ts';
+import { lacksPath, recordedAttempt, recordedPrincipal, withShownArguments } from './recorded-decision.ts';
 import { reservationOf } from '../../policy-parts/history/reservation.ts';
 import type { CallHistory, HistoryCheck } from '../../policy-parts/history/call-history.ts';
 import type { LedgerCheck, LedgerEntry, Reservation } from '../../policy-parts/history/ledger.ts';
@@ -69,7 +69,9 @@ export function differenceOf(
   };
   if (policy === undefined) return { ...base, change: 'unknown', after: 'the policy is gone' };
   const principal = recordedPrincipal(record, scopeHierarchy);
-  const attempt = recordedAttempt(record, route);
+  const recorded = recordedAttempt(record, route);
+  const attempt = withShownArguments(recorded, record, principal, [policy, route.policy]);
+  const knowsArguments = attempt !== recorded;
   const alone = policy.decide(principal, attempt);
   const recordedBy = route.policy?.decide(principal, attempt);
   const now = alone.plan.explain(principal, attempt);
@@ -77,7 +79,7 @@ export function differenceOf(
   const isChanged = (kind: Explanation['kind']): boolean =>
     !isDeepStrictEqual(conditionsOf(kind, now), conditionsOf(kind, then));
   // The conditions on arguments are the same, so that the logged arguments would be denied again.
-  const deniesArguments = record.reason === 'argument.denied' && !record.allow;
+  const deniesArguments = record.reason === 'argument.denied' && !record.allow && !knowsArguments;
   const overTime = deniesArguments ? alone : judgeOverTime({ record, recordedBy, principal, attempt, decision: alone });
   const approvalOf = ({ plan }: PolicyDecision): NeededApproval | undefined =>
     approvalsKey.inPlan(plan)?.needed(principal, attempt);
@@ -86,7 +88,7 @@ export function differenceOf(
   const decision = needed === undefined ? overTime : withApproval(overTime, needed, record);
   const unknown = lacksPath(policy, attempt)
     ? 'depends on the path, which is not in the log, or cut'
-    : whatIsMissing(record, alone, isChanged('argument') || isOpen);
+    : whatIsMissing(record, alone, !knowsArguments && (isChanged('argument') || isOpen));
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
     const isAsRecorded = !isChanged('history') && (record.reason === undefined || isReasonBy('history', record.reason));

@@ -21,6 +21,8 @@ export const linkedLine = /,"chain":"([\w-]{1,64})","seq":(0|[1-9][0-9]{0,15}),"
 
 /** The parts of a chain. */
 export interface ChainParts {
+  /** Called for each checkpoint that is about to be written. */
+  readonly onCheckpoint?: () => void;
   readonly key: CheckpointKey;
   /** The heads that it goes on from. */
   readonly follows: readonly Head[];
@@ -100,6 +102,7 @@ export class Chain implements LineLink {
       const time = new Date(this.#parts.clock()).toISOString();
       const jws = this.#signed({ chain: this.#id, seq: head.seq + 1, prev: head.hash, time });
       add(ownLine({ time, level: 'info', msg: 'checkpoint', follows, jws }), 0);
+      this.#parts.onCheckpoint?.();
     };
     if (head.seq === -1) checkpoint(this.#parts.follows);
     if (this.#lost > 0) {

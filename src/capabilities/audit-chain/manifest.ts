@@ -14,7 +14,10 @@ export const auditChain: Capability = {
     return settings && chainSettings.with(settings);
   },
   restarts: { 'log.chain': { slot: chainSettings } },
-  openLines: async (config, clock) =>
-    chainSettings.of(config) && (await import('./opened.ts')).openChains(config, clock),
+  metrics: {
+    sallyport_log_checkpoints_total: { kind: 'counter', help: 'Signed checkpoints of the log', labels: ['output'] },
+  },
+  openLines: async (config, clock, meters) =>
+    chainSettings.of(config) && (await import('./opened.ts')).openChains(config, clock, meters),
   verifyLog: async (files, keys) => (await import('./verify.ts')).verifyLog(files, keys),
 };

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Config } from '../../core/model/config.ts';
+import type { Meters } from '../../core/telemetry/metrics.ts';
 import type { OpenedLines } from '../capability.ts';
 import { Chain, type Head, linkedLine } from './chain.ts';
 import { openAuditKeys } from './key.ts';
@@ -10,7 +11,11 @@ import { chainSettings } from './settings.ts';
 const TAIL_BYTES = 16 * 1024 * 1024;
 
 /** Opens the chains of a process. @throws {ConfigError} if there is no key. */
-export async function openChains(config: Config, clock: () => number): Promise<OpenedLines | undefined> {
+export async function openChains(
+  config: Config,
+  clock: () => number,
+  meters: Meters | undefined,
+): Promise<OpenedLines | undefined> {
   const settings = chainSettings.of(config);
   const { file } = config.log;
   if (settings === undefined) return undefined;
@@ -18,8 +23,9 @@ export async function openChains(config: Config, clock: () => number): Promise<O
   const follows = file === undefined ? [] : await headsIn(file);
   const timers: NodeJS.Timeout[] = [];
   return {
-    of(flush: () => void) {
-      const chain = new Chain({ key: signing, follows, clock });
+    of(output, flush) {
+      const onCheckpoint = (): void => meters?.add('sallyport_log_checkpoints_total', 1, output);
+      const chain = new Chain({ key: signing, follows, clock, onCheckpoint });
       const close = (): void => {
         chain.closeSection();
         flush();

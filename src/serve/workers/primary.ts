@@ -28,7 +28,7 @@ export async function startWorkers(
   moreMetrics?: StartOptions['moreMetrics'],
 ): Promise<Running> {
   const output = standardOutput();
-  const linked = await openLines(loaded.config, Date.now);
+  const linked = await openLines(loaded.config, Date.now, undefined);
   const lines = createLogLines({ output, linked });
   const log = new Log(loaded.config.log, lines);
   const metrics = createWorkerMetrics();
