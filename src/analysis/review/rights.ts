@@ -16,7 +16,7 @@ import { listedKinds, targetKinds } from '../../core/model/mcp.ts';
 import { recordedAttempt, recordedDecision, recordedPrincipal } from './recorded-decision.ts';
 
 /** The use of an entry by one caller. */
-export interface UsedEntry {
+interface UsedEntry {
   readonly entry: string;
   readonly count: number;
   /** RFC 3339; empty where the lines have no time. */
