@@ -31,8 +31,22 @@ export interface RequestFailure {
   readonly at: number;
 }
 
+/** A list from which entries were withheld. */
+export interface FilteredList {
+  /** The id of the decision on its request. */
+  readonly listed: string;
+  /** How many entries the caller got. */
+  readonly shown: number;
+  /** The names of the others, as far as the line has them. */
+  readonly withheld: readonly string[];
+  /** How many more there were. */
+  readonly more: number;
+  /** `policy`, `lock`, `decision_point`. */
+  readonly by: readonly string[];
+}
+
 /** What a line of a log says. */
-export type LogEvent = LoggedDecision | SettledCall | RequestFailure;
+export type LogEvent = LoggedDecision | SettledCall | RequestFailure | FilteredList;
 
 /**
  * Why a line is skipped. `unreadable`: a decision that was cut off, or that has members of other types than the gateway
@@ -71,7 +85,7 @@ export class LogReader {
   /** {@link events}, without failures. */
   async *records(file: string): AsyncGenerator<LoggedDecision | SettledCall> {
     for await (const event of this.events(file)) {
-      if ('failed' in event) this.#skip('no decision');
+      if ('failed' in event || 'listed' in event) this.#skip('no decision');
       else yield event;
     }
   }
@@ -107,7 +121,7 @@ export class LogReader {
   }
 }
 
-function recordIn(line: string): LoggedDecision | SettledCall | Skipped | undefined {
+function recordIn(line: string): LoggedDecision | SettledCall | FilteredList | Skipped | undefined {
   if (line.trim() === '') return undefined;
   // Log collectors put a timestamp or a container's name before the line.
   const start = line.indexOf('{');
@@ -115,10 +129,22 @@ function recordIn(line: string): LoggedDecision | SettledCall | Skipped | undefi
   const entry = parsedJson(line.slice(start));
   if (!isObject(entry)) return /"msg": ?"decision"/.test(line) ? 'unreadable' : 'no decision';
   const { msg, decision } = entry;
+  if (msg === 'list') return listIn(entry) ?? 'unreadable';
   if (msg === 'settled') return typeof decision === 'string' ? { settled: decision } : 'unreadable';
   if (msg !== 'decision') return 'no decision';
   const record = recordedDecision(entry);
   return record === undefined ? 'unreadable' : { ...record, entry };
+}
+
+function listIn(entry: Readonly<Record<string, unknown>>): FilteredList | undefined {
+  const { decision, shown, withheld, withheld_more: more = 0, by } = entry;
+  if (typeof decision !== 'string' || typeof shown !== 'number' || typeof more !== 'number') return undefined;
+  if (!areTexts(withheld) || !areTexts(by)) return undefined;
+  return { listed: decision, shown, withheld, more, by };
+}
+
+function areTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function failureIn(line: string): RequestFailure | undefined {

@@ -7,7 +7,14 @@ import { createIsWithin, type IsWithin } from '../core/lib/ip-address.ts';
 import { durationMs } from '../core/lib/quantity.ts';
 import { printable } from '../core/lib/wording.ts';
 import { calledIn, type DecisionRecord } from '../core/model/decision.ts';
-import { type LoggedDecision, LogReader, merged, type RequestFailure, timeOf } from './decision-log.ts';
+import {
+  type FilteredList,
+  type LoggedDecision,
+  LogReader,
+  merged,
+  type RequestFailure,
+  timeOf,
+} from './decision-log.ts';
 import type { OptionsOf } from './options.ts';
 import { jsonText, print, coloured, type ExitCode, Failure, UsageError } from '../capabilities/terminal.ts';
 import { ensure } from '../core/lib/remembered.ts';
@@ -120,6 +127,14 @@ async function printed(files: readonly string[], isWanted: Filter, options: LogO
   const table = new Table(process.stdout);
   const batch: Row[] = [];
   const recent = new Map<string, LoggedDecision>();
+  const listing = new Map<string, LoggedDecision>();
+  const showsLists = !(
+    options.summary ||
+    options.json ||
+    options.denied ||
+    options.failed ||
+    options.reason !== undefined
+  );
   const batchSize = options.follow || files.includes('-') ? 1 : BATCH;
   let decisions = 0;
   const show = (row: Row): void => {
@@ -135,6 +150,10 @@ async function printed(files: readonly string[], isWanted: Filter, options: LogO
       print(jsonText({ ...decision.entry, failure: { reason, detail } }));
     }
   };
+  const showList = (list: FilteredList): void => {
+    const decision = listing.get(list.listed);
+    if (showsLists && decision !== undefined && isWanted(decision)) show({ ...decision, list });
+  };
   const readers = files.map((file) => {
     const reader: LogReader = new LogReader((why) => {
       if (options.follow && why !== 'no decision') reportSkipped(file, reader);
@@ -147,11 +166,13 @@ async function printed(files: readonly string[], isWanted: Filter, options: LogO
     if (!('entry' in event)) {
       others += 1;
       if ('failed' in event) showFailure(event);
+      else if ('listed' in event) showList(event);
       continue;
     }
     const decision = event;
     decisions += 1;
     if (decision.allow && decision.requestId !== undefined) remember(recent, decision.requestId, decision);
+    if (showsLists && decision.allow && decision.id !== undefined) remember(listing, decision.id, decision);
     if (options.failed || !isWanted(decision)) continue;
     if (options.summary) summary.add(decision);
     else if (options.json) print(jsonText(decision.entry));
@@ -172,14 +193,14 @@ async function printed(files: readonly string[], isWanted: Filter, options: LogO
   return 0;
 }
 
-/** A decision, and how the call failed after it was allowed. */
-type Row = LoggedDecision & { readonly failure?: RequestFailure };
+/** A decision, and how the call failed after it was allowed, or what its answer lacks. */
+type Row = LoggedDecision & { readonly failure?: RequestFailure; readonly list?: FilteredList };
 
-/** The most decisions for which a failure may still come. */
+/** The most decisions for which a failure or a list may still come. */
 const MAX_RECENT = 10_000;
 
-function remember(recent: Map<string, LoggedDecision>, requestId: string, decision: LoggedDecision): void {
-  recent.set(requestId, decision);
+function remember(recent: Map<string, LoggedDecision>, id: string, decision: LoggedDecision): void {
+  recent.set(id, decision);
   const [oldest] = recent.keys();
   if (recent.size > MAX_RECENT && oldest !== undefined) recent.delete(oldest);
 }
@@ -242,12 +263,13 @@ class Table {
 }
 
 function cellsOf(decision: Row): readonly string[] {
-  const { clientId, route, address } = decision;
+  const { clientId, route, address, actors = [] } = decision;
+  const client = actors.length === 0 ? clientId : `${clientId ?? ''} (${actors.join(' < ')})`.trim();
   const cells = [
     timeOf(decision).slice(5, 19).replace('T', ' '),
     verdict(decision),
     namesOf(decision).join(' '),
-    clientId,
+    client,
     route,
     calledIn(decision),
     address,
@@ -259,18 +281,30 @@ function namesOf({ subject, claims = {} }: DecisionRecord): readonly string[] {
   return [subject, ...Object.values(claims).map(String)].filter((each) => each !== undefined);
 }
 
-function refusal({ allow, shadow, id, failure, detail = failure?.detail ?? '' }: Row): string {
+function refusal({ allow, shadow, id, failure, list, detail = failure?.detail ?? '' }: Row): string {
+  if (list !== undefined) return indented(`${id}${GAP}${withheldIn(list)}`);
   if (allow && !shadow && failure === undefined) return '';
-  return `${' '.repeat(widths[0])}${GAP}${printable(`${id}${GAP}${detail}`).trim()}\n`;
+  return indented(`${id}${GAP}${detail}`);
 }
 
-function colourOf({ allow, shadow, failure }: Row): 'warning' | 'good' | 'bad' {
+function indented(text: string): string {
+  return `${' '.repeat(widths[0])}${GAP}${printable(text).trim()}\n`;
+}
+
+function withheldIn({ shown, withheld, more, by }: FilteredList): string {
+  const others = more === 0 ? '' : ` and ${more} more`;
+  return `${shown} shown; withheld by ${by.join(', ')}: ${withheld.join(', ')}${others}`;
+}
+
+function colourOf({ allow, shadow, failure, list }: Row): 'warning' | 'good' | 'bad' {
+  if (list !== undefined) return 'warning';
   if (failure !== undefined) return 'bad';
   if (shadow) return 'warning';
   return allow ? 'good' : 'bad';
 }
 
-function verdict({ allow, shadow, failure, reason = '' }: Row): string {
+function verdict({ allow, shadow, failure, list, reason = '' }: Row): string {
+  if (list !== undefined) return `withheld ${list.withheld.length + list.more}`;
   if (failure !== undefined) return `failed ${failure.reason}`;
   if (shadow) return `shadow ${reason}`;
   return allow ? 'allow' : reason;

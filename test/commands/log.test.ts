@@ -166,6 +166,20 @@ describe('the table', () => {
     expect(logged.map((each) => (JSON.parse(each) as { tool: string }).tool)).toEqual([tool]);
   });
 
+  test('shows who acted, and what a list withheld, but not among refusals', async () => {
+    const list = { msg: 'list', shown: 3, withheld: ['pay', 'close\u001b'], withheld_more: 2, by: ['policy', 'lock'] };
+    const acted = { actors: ['agent-7', 'planner'], method: 'tools/list', tool: undefined };
+    await writeFile(join(folder, 'log'), line(acted) + line(list) + line({ ...list, decision: 'unknown' }));
+    const { stdout } = await outcome(['log', 'log'], folder);
+    expect(stdout.split('\n').slice(1, -1)).toEqual([
+      expect.stringMatching(/^11-21 08:00:00 {2}allow .* desk \(agent-7 < planner\) +tools +tools\/list$/),
+      expect.stringMatching(/^11-21 08:00:00 {2}withheld 4 .* tools\/list$/),
+      expect.stringMatching(/^ +d1 {2}3 shown; withheld by policy, lock: pay, close\S and 2 more$/),
+    ]);
+    expect((await outcome(['log', 'log', '--denied'], folder)).stdout).toBe('');
+    expect((await outcome(['log', 'log', '--json'], folder)).stdout.split('\n')).toHaveLength(2);
+  });
+
   test('has the decisions and failures of several logs in the order of their times', async () => {
     const at = (time: string, members: object = {}): string => line({ time: `2026-11-22T${time}:00.000Z`, ...members });
     const write = (name: string, lines: readonly string[]): Promise<void> =>
