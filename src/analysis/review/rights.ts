@@ -12,7 +12,7 @@ import { type Condition, isGroup, type LeafCondition } from '../../core/policy/c
 import type { Entry } from '../../core/policy/entry.ts';
 import { entriesFor } from '../../core/policy/listing.ts';
 import { operandsIn } from '../../core/policy/predicate.ts';
-import { listedKinds, targetKinds } from '../../core/model/mcp.ts';
+import { listedKinds, mcpMethod, targetKinds } from '../../core/model/mcp.ts';
 import { recordedAttempt, recordedDecision, recordedPrincipal } from './recorded-decision.ts';
 
 /** The use of an entry by one caller. */
@@ -152,7 +152,8 @@ export class RightsReader {
     const { withheld, method } = line;
     if (seen === undefined || !Array.isArray(withheld) || route.policy === undefined) return;
     const { listing } = compiledRules(route.policy);
-    const kind = targetKinds.find((each) => listedIn(each) === method);
+    const list = typeof method === 'string' ? mcpMethod(method).list : undefined;
+    const kind = targetKinds.find((each) => each === list?.kind);
     for (const name of withheld as readonly unknown[]) {
       const entry = kind === undefined || typeof name !== 'string' ? undefined : listing?.[kind]?.(name);
       if (entry !== undefined) seen.refused.add(this.#named(route, entry.rule));
@@ -360,11 +361,6 @@ function newSeen(caller: string, issuer: string): Seen {
 
 function entriesOf(policy: Policy | undefined): readonly Entry[] {
   return policy === undefined ? [] : (compiledRules(policy).listing?.entries ?? []);
-}
-
-/** The method that lists targets of a kind. */
-function listedIn(kind: (typeof targetKinds)[number]): string {
-  return kind === 'template' ? 'resources/templates/list' : `${kind}s/list`;
 }
 
 /** By code units, so that the order is the same everywhere. */
