@@ -50,7 +50,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
   const { kind, called, route, at, address, token, answer, notes, conditions, remedies, policy, test } = detail;
-  const { reason, rule, method, durationMs, requestId, traceId } = detail;
+  const { reason, rule, method, durationMs, requestId, traceId, version, actors = [], list } = detail;
   const why = whyOf(detail);
   return (
     <>
@@ -63,6 +63,23 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
         {route ?? 'no route'}
         {address !== undefined && ` from ${address}`}, <WholeTime at={at} />
       </p>
+      {list !== undefined && (
+        <section>
+          <h3>Withheld from the list</h3>
+          <p class="muted">
+            by {list.by.map((each) => each.replace('_', ' ')).join(', ')}; {list.shown} shown
+          </p>
+          <p class="withheld">
+            {list.withheld.map((name, index) => (
+              <>
+                {index > 0 && ', '}
+                <code>{name}</code>
+              </>
+            ))}
+            {list.more > 0 && ` and ${list.more} more`}
+          </p>
+        </section>
+      )}
       {remedies.length > 0 && (
         <section>
           <h3>What would have allowed it</h3>
@@ -108,6 +125,8 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
             ['reason', reason],
             ['rule', rule],
             ['method', method],
+            ['policy', version],
+            ['acting agents', actors.length > 0 && actors.join(' < ')],
             ['decided in', `${durationMs} ms`],
             ['request', requestId !== undefined && <Id value={requestId} />],
             ['trace', traceId !== undefined && <Id value={traceId} />],

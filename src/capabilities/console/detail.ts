@@ -2,14 +2,14 @@ import { type DecisionRecord, policyName } from '../../core/model/decision.ts';
 import { explainRecord, remediesIn } from '../../analysis/review/explained.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
 import type { InForce } from '../admin.ts';
-import { rowOf } from './questions.ts';
+import { type FoundDecision, rowOf } from './questions.ts';
 import { isReasonBy } from '../../core/model/reasons.ts';
 import type { Explanation } from '../../core/model/policy.ts';
 import { flowYaml } from '../../analysis/review/flow-yaml.ts';
 import { isPolicyDecision, recordedAttempt, recordedClaims } from '../../analysis/review/recorded-decision.ts';
 
 /** A kept decision with its explanation by the configuration in force. */
-export function detailOf({ config, since }: InForce, decision: DecisionRecord): DecisionDetail {
+export function detailOf({ config, since }: InForce, { decision, list }: FoundDecision): DecisionDetail {
   const { decidedBy, notes, conditions: found } = explainRecord(config, decision);
   const conditions = decision.at >= since ? asDecided(found, decision) : found;
   const { requestId, method, traceId, durationMs, answer } = decision;
@@ -19,6 +19,9 @@ export function detailOf({ config, since }: InForce, decision: DecisionRecord): 
     requestId,
     method,
     policy: policyName(decision),
+    version: decision.policy,
+    actors: decision.actors,
+    list,
     traceId,
     durationMs,
     token: tokenOf(decision),

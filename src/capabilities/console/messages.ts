@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { KeptList } from './recent-lists.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server-client.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
@@ -98,6 +99,12 @@ export interface Status extends ProcessState {
 /** A decision with its explanation. */
 export interface DecisionDetail
   extends DecisionRow, Pick<DecisionRecord, 'requestId' | 'method' | 'policy' | 'traceId' | 'durationMs' | 'answer'> {
+  /** The name of the policy with the digest of its file. */
+  readonly version?: string | undefined;
+  /** The agents that act for the subject, outermost first. */
+  readonly actors?: readonly string[] | undefined;
+  /** The entries that the answer lacks. */
+  readonly list?: KeptList | undefined;
   readonly token?: TokenView | undefined;
   /** The words of `explain` about what decided. */
   readonly decidedBy: string;

@@ -10,6 +10,7 @@ import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyNam
 import { type Batch, type DecisionRow, type Filter, type Past, selects } from './messages.ts';
 import type { RateSlot } from './rates.ts';
 import type { CountedDecision } from './recent-decisions.ts';
+import type { KeptList } from './recent-lists.ts';
 import { Recorder } from './recorder.ts';
 
 const MAX_ROWS = 500;
@@ -25,8 +26,14 @@ export const past = new Question<Filter, Past>('past', {
   }),
 });
 
+/** A kept decision, and what its answer lacks. */
+export interface FoundDecision {
+  readonly decision: DecisionRecord;
+  readonly list: KeptList | undefined;
+}
+
 /** The kept decision of an id; undefined if there is none. */
-export const find = new Question<string, DecisionRecord | undefined>('find', {
+export const find = new Question<string, FoundDecision | undefined>('find', {
   join: (records) => records.find((record) => record !== undefined),
 });
 
@@ -60,7 +67,10 @@ export function observeProcess(clock: Clock): ProcessObserver {
         const { decisions: selected, ...counts } = decisions.select(isWanted, MAX_ROWS);
         return { rows: selected.map(rowOf), ...counts };
       }),
-      find.by((id) => decisions.find(id)),
+      find.by((id) => {
+        const decision = decisions.find(id);
+        return decision && { decision, list: recorder.lists.of(id) };
+      }),
       rates.by(() => recorder.rates.slots()),
       distinct.by((policy) => decisions.groups().filter(({ decision }) => policyName(decision) === policy)),
     ],

@@ -1,14 +1,16 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { decisionMs, kindOf } from '../../core/model/decision.ts';
-import type { Events } from '../../core/model/events.ts';
-import type { Outcome } from '../../core/model/outcome.ts';
+import type { Events, ShownList } from '../../core/model/events.ts';
+import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import type { Route } from '../../core/model/route.ts';
 import { Rates } from './rates.ts';
 import { RecentDecisions } from './recent-decisions.ts';
+import { RecentLists } from './recent-lists.ts';
 
 /** The recordings of a process for the console: its newest decisions, the rates of the last hour, and what is open. */
 export class Recorder implements Partial<Events> {
   readonly decisions = new RecentDecisions();
+  readonly lists = new RecentLists();
   readonly rates: Rates;
   readonly #clock: Clock;
   #openStreams = 0;
@@ -32,6 +34,10 @@ export class Recorder implements Partial<Events> {
   decided(outcome: Outcome): void {
     this.decisions.add(outcome, this.#clock());
     this.rates.decision(kindOf(outcome), decisionMs(outcome));
+  }
+
+  listed({ decision }: KnownCall, _route: Route, list: ShownList): void {
+    if (decision !== undefined) this.lists.add(decision, list);
   }
 
   upstreamAnswered(_route: Route, ms: number): void {
