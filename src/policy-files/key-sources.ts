@@ -4,28 +4,27 @@ import { requestPattern } from '../core/policy/requests.ts';
 
 /** A name as a regular expression, where `*` stands for `star` and `**` for anything. */
 export function nameSource(pattern: string, star: string): string {
-  const parts = pattern.split(/(\*+)/).map((part, index) => {
-    if (index % 2 === 0) return literalSource(part);
-    return part.length > 1 ? anything : star;
-  });
-  return `^${parts.join('')}$`;
-}
-
-const anything = String.raw`[\s\S]*`;
-
-/** A text as a regular expression. */
-function literalSource(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
+  return sourceOf(pattern.split(/(\*+)/), star);
 }
 
 /** The URIs that a key of `resources` covers, as a regular expression. */
 export function uriSource(key: string): string {
-  const parts = key.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/).map((part, index) => {
+  return sourceOf(key.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/), '[^/?#]*');
+}
+
+/** @param parts Literal texts, and a wildcard between each two. */
+function sourceOf(parts: readonly string[], star: string): string {
+  const sources = parts.map((part, index) => {
     if (index % 2 === 0) return literalSource(part);
     if (part.startsWith('{')) return '[^/?#]+';
-    return part.length > 1 ? anything : '[^/?#]*';
+    return part.length > 1 ? String.raw`[\s\S]*` : star;
   });
-  return `^${parts.join('')}$`;
+  return `^${sources.join('')}$`;
+}
+
+/** A text as a regular expression. */
+function literalSource(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`);
 }
 
 /** The requests that a key covers, as a regular expression. */

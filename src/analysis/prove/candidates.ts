@@ -29,6 +29,17 @@ interface Candidates {
   readonly undecided: ReadonlyMap<string, string>;
 }
 
+/** A predicate that no policy writes: holds for the texts that match. @param source A regular expression. */
+export function matching(source: string): Predicate {
+  const expression = new RegExp(source, 'u');
+  return predicate({ kind: 'pattern', source }, (value) => typeof value === 'string' && expression.test(value));
+}
+
+/** A predicate that no policy writes. */
+export function predicate(operand: Operand, test: Predicate['test']): Predicate {
+  return { wanted: '', operand, test };
+}
+
 /** The predicates that a predicate consists of, without `not`. */
 export function leavesOf(predicate: Predicate): readonly Predicate[] {
   return predicate.operand.kind === 'not' ? predicate.operand.excluded.flatMap(leavesOf) : [predicate];

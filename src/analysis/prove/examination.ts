@@ -108,6 +108,14 @@ export function examine(
     ...(described.variables ?? []).map((each) => space.metByVariable(each)),
     described.approval === undefined || approvalIs(described.approval, space),
   ]);
+  /** Classes for which a statement holds; names with a text for each variable first. */
+  function simplestFor(goal: Formula): readonly number[] | undefined {
+    for (const each of space.hasTargets ? [and([goal, space.isReadable]), goal] : [goal]) {
+      const real = search(each, space.variables.real, budget);
+      if (real !== undefined) return minimized(each, simplest(real));
+    }
+    return undefined;
+  }
   return {
     histories,
     decisions: plans.map((plan, index) => decisionsOn(plan, space, histories[index] ?? noHistories)),
@@ -116,12 +124,8 @@ export function examine(
       let isKnown = true;
       try {
         for (let left = when === undefined ? -1 : MAX_COMPARED; left >= 0; left -= 1) {
-          const plain = space.hasTargets
-            ? search(and([wanted, space.isReadable]), space.variables.real, budget)
-            : undefined;
-          const real = plain ?? search(wanted, space.variables.real, budget);
-          if (real === undefined) break;
-          const classes = minimized(plain === undefined ? wanted : and([wanted, space.isReadable]), simplest(real));
+          const classes = simplestFor(wanted);
+          if (classes === undefined) break;
           const values = space.comparedValues(classes);
           const named = values && namedAs(call, policies, space, classes, values);
           if (values === undefined || named === undefined) {

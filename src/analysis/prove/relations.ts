@@ -7,9 +7,9 @@
 
 import { unreachable } from '../../core/lib/json/pointer.ts';
 import { exactInteger, isExactNumber } from '../../core/lib/json/exact-number.ts';
-import { type ClaimsOperand, maxMatchedLength, type Operand, type Predicate } from '../../core/policy/predicate.ts';
+import { type ClaimsOperand, maxMatchedLength, type Predicate } from '../../core/policy/predicate.ts';
 import { belowSource, flawSource } from '../../core/policy/within.ts';
-import { holdsFor, leavesOf } from './candidates.ts';
+import { holdsFor, leavesOf, matching, predicate } from './candidates.ts';
 import { and, atom, type Formula, holds, implies, or, type Variable, type Variables } from './formula.ts';
 import type { MemberPlace } from './json-object.ts';
 
@@ -48,15 +48,6 @@ export function comparedBy({ relation, integer, parts }: ClaimsOperand): readonl
   const [first] = parts;
   const sources = [flawSource, '/', '^/$', ...(first === undefined ? [] : [belowSource(first)])];
   return [...marks, ...sources.map((source) => matching(source))];
-}
-
-function matching(source: string): Predicate {
-  const expression = new RegExp(source, 'u');
-  return predicate({ kind: 'pattern', source }, (value) => typeof value === 'string' && expression.test(value));
-}
-
-function predicate(operand: Operand, test: Predicate['test']): Predicate {
-  return { wanted: '', operand, test };
 }
 
 /** The places of a space whose values are compared. */

@@ -5,10 +5,11 @@
  * entries.
  */
 
-import { uriVariable } from '../../core/policy/pattern.ts';
+import { uriVariable, withoutVariables } from '../../core/policy/pattern.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { methodAndSegments, segmentOf } from '../../core/policy/requests.ts';
 import { type VariableCondition, variableValue } from '../../core/policy/variable.ts';
+import { matching, predicate } from './candidates.ts';
 import { Undecidable } from './text-automaton.ts';
 
 /** A place in the names of calls. */
@@ -35,7 +36,7 @@ function segmentPlace(index: number): TargetPlace {
     fixedBy(entry) {
       const [, segments] = methodAndSegments(entry);
       const own = segments[index];
-      return own === undefined || /[*{]/.test(own) ? undefined : { value: variableValue(own) };
+      return own === undefined || isPattern(own) ? undefined : { value: variableValue(own) };
     },
     written(name, text) {
       const [method, segments] = methodAndSegments(name);
@@ -80,25 +81,14 @@ function uriPlace(entry: string, name: string): TargetPlace {
   };
 }
 
-function isPattern(name: string): boolean {
-  return /\*|\{[A-Za-z]\w*\}/.test(name);
+function isPattern(key: string): boolean {
+  return withoutVariables(key).includes('*');
 }
 
-const plainSource = String.raw`^[^/\\\x00-\x1f\x7f-\x9f]+$`;
-const plain = new RegExp(plainSource, 'u');
-
 /** Holds for texts that a variable can stand for. */
-export const isText: Predicate = {
-  wanted: '',
-  operand: { kind: 'pattern', source: plainSource },
-  test: (value) => typeof value === 'string' && plain.test(value),
-};
+export const isText = matching(String.raw`^[^/\\\x00-\x1f\x7f-\x9f]+$`);
 
 /** Holds for one text. */
 export function isExactly(text: string): Predicate {
-  return {
-    wanted: '',
-    operand: { kind: 'scalars', scalars: [text], integer: false },
-    test: (value) => value === text,
-  };
+  return predicate({ kind: 'scalars', scalars: [text], integer: false }, (value) => value === text);
 }

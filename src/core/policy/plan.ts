@@ -157,17 +157,14 @@ function otherMemberSteps(entry: Entry): readonly Step[] {
       because,
       entry,
       judge(_principal, call) {
-        const name = call.kind === 'mcp' ? call.otherMember : undefined;
-        if (name === undefined) return 'met';
-        const detail = `params.${name.slice(0, MAX_SHOWN)} is not covered by this policy`;
-        return { reason: 'argument.denied', rule, detail, scope: [] };
+        const reads = otherMemberOf(call);
+        if (reads === undefined) return 'met';
+        return { reason: 'argument.denied', rule, detail: `${reads} is not covered by this policy`, scope: [] };
       },
       explain(_principal, call) {
-        const name = call.kind === 'mcp' ? call.otherMember : undefined;
-        if (name === undefined) return [];
-        const reads = `params.${name.slice(0, MAX_SHOWN)}`;
-        const wanted = 'no member beside name and arguments';
-        return [{ rule, kind: 'argument', reads, wanted, outcome: 'fails', found: reads, parts: [] }];
+        const reads = otherMemberOf(call);
+        const base = { rule, kind: 'argument', wanted: 'no member beside name and arguments', parts: [] } as const;
+        return reads === undefined ? [] : [{ ...base, reads, outcome: 'fails', found: reads }];
       },
     },
   ];
@@ -175,6 +172,11 @@ function otherMemberSteps(entry: Entry): readonly Step[] {
 
 /** The longest name of a member in messages, in characters. */
 const MAX_SHOWN = 128;
+
+function otherMemberOf(call: Attempt): string | undefined {
+  const name = call.kind === 'mcp' ? call.otherMember : undefined;
+  return name === undefined ? undefined : `params.${name.slice(0, MAX_SHOWN)}`;
+}
 
 function argumentSteps(entry: Entry): readonly Step[] {
   return entry.arguments.map((argument) => ({

@@ -200,17 +200,15 @@ function misspeltScopes(config: Judged, placed: ReadPolicies['placedScopes']): r
 
 /** Keys of resources with variables on which nothing is asked: they cover URIs, and not only the template. */
 function freeVariables({ policies }: Judged): readonly Warning[] {
-  return [...policies.values()].flatMap(({ name, listed, rules }) =>
+  const message = 'covers URIs as * does, and not only the template: write `variables` for what they may be, or *';
+  return [...policies.values()].flatMap(({ name: policy, listed, rules }) =>
     listed
-      .filter(({ key }) => key === 'resources')
-      .map((entry): Path => ['resources', entry.name])
-      .filter((path) => variablesIn(String(path[1])).length > 0)
-      .filter((path) => !rules.some((rule) => rule.startsWith(rulePath([...path, 'variables']))))
-      .map((path) => {
-        const message =
-          'covers URIs as * does, and not only the template: write `variables` for what they may be, or *';
-        return at(path, message, name);
-      }),
+      .filter(({ key, name }) => key === 'resources' && variablesIn(name).length > 0)
+      .filter(({ name }) => {
+        const conditions = rulePath(['resources', name, 'variables']);
+        return !rules.some((rule) => rule.startsWith(conditions));
+      })
+      .map(({ name }) => at(['resources', name], message, policy)),
   );
 }
 
