@@ -6,28 +6,14 @@ import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CountLookup } from '../../core/model/events.ts';
 import type { CallerGrant } from '../../core/model/grant.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
-import { errorCodeOf, keptUntil, readIssuedToken, tokenEndpoint } from './issued-token.ts';
+import { keptUntil, requestOwnToken } from './issued-token.ts';
 import { cacheKey, foreignCredential, purposeOfGrant } from './credential.ts';
 import { reasons } from './reasons.ts';
 import type { GatewayGrant } from './settings.ts';
-import { isCredential } from './token-exchange.ts';
-
-/** The credential of the gateway itself. Plain JSON, for the shared store. */
-interface OwnCredential {
-  /** The `Authorization` value. */
-  readonly value: string;
-  /** Milliseconds since the epoch. */
-  readonly obtainedAt: number;
-}
-
-interface Kept {
-  readonly credential: OwnCredential;
-  /** Milliseconds since the epoch. */
-  readonly expiresAt: number;
-}
+import { isCredential, type KeptCredential, type NewCredential } from './token-exchange.ts';
 
 interface Entry {
-  kept: Kept | undefined;
+  kept: NewCredential | undefined;
   /** The last value that the upstream refused; no other request is made for it. */
   refused: string | undefined;
   /** Why the server gave none, and until when it is not asked again. */
@@ -44,7 +30,7 @@ const COOLDOWN_MS = 5_000;
 /** Tokens that the gateway gets for itself, RFC 6749 §4.4: one for each grant, the same for all callers. */
 export class GatewayTokens {
   readonly #entries = new Map<string, Entry>();
-  readonly #flight = createSingleFlight<OwnCredential>();
+  readonly #flight = createSingleFlight<KeptCredential>();
   readonly #clock: Clock;
   readonly #count: CountLookup;
   readonly #answers: SharedAnswers | undefined;
@@ -58,12 +44,12 @@ export class GatewayTokens {
   /** The credential of a route. */
   source(grant: GatewayGrant, client: AuthorizationServerClient): CredentialSource {
     const key = cacheKey(purposeOfGrant(grant), '', grant.server.issuer);
-    const ask = (): Promise<Kept> => requestToken(grant, client, this.#clock);
+    const ask = (): Promise<NewCredential> => requestToken(grant, client, this.#clock);
     const sent = new WeakMap<CallerGrant, string>();
     return {
       span: 'exchange',
       obtain: (call, token) => {
-        const give = ({ value }: OwnCredential) => {
+        const give = ({ value }: KeptCredential) => {
           sent.set(call, value);
           return foreignCredential(value, token);
         };
@@ -83,7 +69,7 @@ export class GatewayTokens {
     return entry;
   }
 
-  #known(key: string, ask: () => Promise<Kept>): OwnCredential | undefined {
+  #known(key: string, ask: () => Promise<NewCredential>): KeptCredential | undefined {
     const entry = this.#entry(key);
     const { kept, failure } = entry;
     const now = this.#clock();
@@ -101,7 +87,7 @@ export class GatewayTokens {
     return credential;
   }
 
-  async #obtain(key: string, ask: () => Promise<Kept>): Promise<OwnCredential> {
+  async #obtain(key: string, ask: () => Promise<NewCredential>): Promise<KeptCredential> {
     const entry = this.#entry(key);
     try {
       const made = (await this.#fromAnotherReplica(key, entry)) ?? (await ask());
@@ -116,7 +102,7 @@ export class GatewayTokens {
   }
 
   /** What another replica has, if it is newer than ours and not the token that was refused. */
-  async #fromAnotherReplica(key: string, { kept, refused }: Entry): Promise<Kept | undefined> {
+  async #fromAnotherReplica(key: string, { kept, refused }: Entry): Promise<NewCredential | undefined> {
     const shared = await this.#answers?.get('exchange', key);
     if (shared === undefined || !isCredential(shared.answer)) return undefined;
     const { answer: credential, expiresAt } = shared;
@@ -142,22 +128,22 @@ export async function requestToken(
   grant: GatewayGrant,
   client: AuthorizationServerClient,
   clock: Clock,
-): Promise<Kept> {
-  const endpoint = await tokenEndpoint(grant, client);
-  const form = new URLSearchParams({ grant_type: 'client_credentials' });
-  for (const audience of grant.audience) form.append('audience', audience);
-  for (const resource of grant.resource) form.append('resource', resource);
-  if (grant.scope.length > 0) form.set('scope', grant.scope.join(' '));
-  const askedAt = clock();
-  const { status, body } = await client.post('client_credentials', endpoint, form, grant.credentials);
-  if (status !== 200) {
-    const error = errorCodeOf(body);
-    const reason = error === 'invalid_scope' ? 'exchange.scope' : 'exchange.refused';
-    throw new Denial(reasons[reason], `the gateway's own token was refused with ${status} ${error}`);
-  }
-  const issued = readIssuedToken(body, askedAt);
+): Promise<NewCredential> {
+  const issued = await requestOwnToken(grant, client, {
+    clock,
+    parameters: [
+      ...grant.audience.map((each): [string, string] => ['audience', each]),
+      ...grant.resource.map((each): [string, string] => ['resource', each]),
+      ...(grant.scope.length > 0 ? [['scope', grant.scope.join(' ')] satisfies [string, string]] : []),
+    ],
+    refusal(status, error) {
+      const reason = error === 'invalid_scope' ? 'exchange.scope' : 'exchange.refused';
+      return new Denial(reasons[reason], `the gateway's own token was refused with ${status} ${error}`);
+    },
+  });
   const missing = grant.scope.filter((scope) => issued.scope?.includes(scope) === false);
   if (missing.length > 0) throw new Denial(reasons['exchange.scope'], `the server granted no "${missing.join(' ')}"`);
+  const { askedAt } = issued;
   return {
     credential: { value: `Bearer ${issued.accessToken}`, obtainedAt: askedAt },
     expiresAt: issued.expiresAt === undefined ? askedAt + UNSTATED_MS : keptUntil(issued, askedAt),

@@ -127,6 +127,32 @@ export function errorCodeOf(body: unknown): string {
   return typeof error === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(error) ? error : 'without an error code';
 }
 
+interface OwnTokenRequest {
+  readonly clock: Clock;
+  /** Those besides `grant_type`. */
+  readonly parameters: readonly [name: string, value: string][];
+  /** @param error The `error` code of the answer. */
+  readonly refusal: (status: number, error: string) => Denial;
+}
+
+/**
+ * Asks for a token of the gateway itself, RFC 6749 §4.4.2. `askedAt`: when, in milliseconds since the epoch.
+ *
+ * @throws {Denial} the refusal, `exchange.invalid`, `authorization_server.unavailable`.
+ */
+export async function requestOwnToken(
+  settings: Pick<TokenExchange, 'endpoint' | 'credentials'>,
+  client: AuthorizationServerClient,
+  { clock, parameters, refusal }: OwnTokenRequest,
+): Promise<IssuedToken & { readonly askedAt: number }> {
+  const endpoint = await tokenEndpoint(settings, client);
+  const form = new URLSearchParams([['grant_type', 'client_credentials'], ...parameters]);
+  const askedAt = clock();
+  const { status, body } = await client.post('client_credentials', endpoint, form, settings.credentials);
+  if (status !== 200) throw refusal(status, errorCodeOf(body));
+  return { ...readIssuedToken(body, askedAt), askedAt };
+}
+
 /** The gateway's own access token at one authorization server: the actor token of an exchange, RFC 8693 §1.1. */
 export interface OwnToken {
   /** @throws {Denial} `exchange.refused`, `exchange.invalid`, `authorization_server.unavailable`. */
@@ -157,24 +183,18 @@ export function createOwnTokens(clock: Clock): OwnTokens {
     };
   };
 
-  /** RFC 6749 §4.4. */
   async function request(
     exchange: TokenExchange,
     client: AuthorizationServerClient,
     key: string,
   ): Promise<IssuedToken> {
-    const endpoint = await tokenEndpoint(exchange, client);
-    const form = new URLSearchParams({ grant_type: 'client_credentials' });
-    const askedAt = clock();
-    const { status, body } = await client.post('client_credentials', endpoint, form, exchange.credentials);
-    if (status !== 200) {
-      throw new Denial(
-        reasons['exchange.refused'],
-        `the gateway's own token (actor) was refused with ${status} ${errorCodeOf(body)}`,
-      );
-    }
-    const token = readIssuedToken(body, askedAt);
-    kept.set(key, token, keptUntil(token, askedAt));
+    const token = await requestOwnToken(exchange, client, {
+      clock,
+      parameters: [],
+      refusal: (status, error) =>
+        new Denial(reasons['exchange.refused'], `the gateway's own token (actor) was refused with ${status} ${error}`),
+    });
+    kept.set(key, token, keptUntil(token, token.askedAt));
     return token;
   }
 }

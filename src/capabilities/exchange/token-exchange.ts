@@ -192,7 +192,7 @@ export function withNeededScopes(
 }
 
 /** The `Authorization` value for an upstream, and when it was obtained. Plain JSON, for the shared store. */
-interface KeptCredential {
+export interface KeptCredential {
   readonly value: string;
   /** Milliseconds since the epoch. */
   readonly obtainedAt: number;
