@@ -24,15 +24,13 @@ import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { KnownCall } from '../core/model/outcome.ts';
 import type { OwnFields, Route, Statement } from '../core/model/route.ts';
 import type { Endpoint, Proofs } from '../core/model/endpoint.ts';
-import type { ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
-import type { Failures } from '../core/model/shared.ts';
+import type { Failures, ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
 import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
 import type { Denial } from '../core/model/denial.ts';
 import type { FrontDoorRevocations, OperatorRevocations } from '../core/model/revocation.ts';
 import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
 import type { Log } from '../core/telemetry/log.ts';
-import type { Metrics } from '../core/telemetry/metrics.ts';
-import type { Meters, MetricRows } from '../core/telemetry/metrics.ts';
+import type { Meters, MetricRows, Metrics } from '../core/telemetry/metrics.ts';
 import type { AdminPages, AdminParts, Answered, Observe } from './admin.ts';
 import type { CommandKit, Commands } from './command.ts';
 
@@ -194,7 +192,7 @@ export interface ListenerParts {
 export interface OwnListener {
   /** The member of the log that says where it listens. */
   readonly name: string;
-  /** Who asks there, in words: `proxies ask`. */
+  /** The parties that ask there, and what they do, in words: `proxies ask`. */
   readonly title: string;
   readonly address: Address;
   /** Addresses and networks of its peers whose word on the trace of a call counts. */

@@ -62,7 +62,10 @@ export function createAdmission(
 
   return {
     addressOf,
-    networkOf: (request) => widerOf(addressOf(request)) ?? addressOf(request),
+    networkOf(request) {
+      const block = addressOf(request);
+      return widerOf(block) ?? block;
+    },
     excess(request, path) {
       // A preflight is answered by its headers, and makes nothing remembered.
       if (request.method === 'OPTIONS') return undefined;

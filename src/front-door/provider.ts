@@ -88,8 +88,8 @@ export function createProvider(parts: ProviderParts): Provider {
     clock,
     registrationMs,
     tokenKey: keys.cookie,
-    registrant: networkOfCaller,
-    guesser: addressOfCaller,
+    registrant: callerBy('networkOf'),
+    guesser: callerBy('addressOf'),
     onRevoked: parts.onRevoked,
     revocations: parts.revocations && { check: parts.revocations, issuer },
     isExchange: () => Provider.ctx?.oidc.route === 'token',
@@ -224,7 +224,7 @@ export function createProvider(parts: ProviderParts): Provider {
   // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,
   // with whole seconds.
   provider.ReplayDetection.unique = async (owner: string, jti: string, exp: number) =>
-    store.firstSeen(`jti ${owner} ${jti}`, (Math.ceil(exp) + 1) * 1000, networkOfCaller());
+    store.firstSeen(`jti ${owner} ${jti}`, (Math.ceil(exp) + 1) * 1000, callerBy('networkOf')());
   provider.on('device_authorization.success', (_ctx, body) => Object.assign(body, { interval: POLL_SECONDS }));
   const registrations = adapter('Client');
   const renew = (ctx: KoaContextWithOIDC): void => void renewRegistration(ctx).catch(() => {});
@@ -246,14 +246,9 @@ export function createProvider(parts: ProviderParts): Provider {
     if (client && registered) await registrations.upsert(client.clientId, registered, registrationMs / 1000);
   }
 
-  function networkOfCaller(): string {
-    const { ctx } = Provider;
-    return ctx === undefined ? '' : parts.admission.networkOf(ctx.req);
-  }
-
-  function addressOfCaller(): string {
-    const { ctx } = Provider;
-    return ctx === undefined ? '' : parts.admission.addressOf(ctx.req);
+  /** The party that a request under way comes from; empty outside of requests. */
+  function callerBy(partyOf: 'addressOf' | 'networkOf'): () => string {
+    return () => (Provider.ctx === undefined ? '' : parts.admission[partyOf](Provider.ctx.req));
   }
 
   /**

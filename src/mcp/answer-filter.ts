@@ -353,9 +353,15 @@ class Reported implements Rewriting {
     if (hidden.length > 0) by.push('policy');
     if (afterGuard.length < before.length) by.push('lock');
     if (byLists.length > hidden.length) by.push('decision_point');
-    this.#report({ shown: shown.length, withheld: without(before, shown).map(({ name }) => name), by });
+    const lacking = without(before, shown);
+    const withheld = lacking.slice(0, MAX_WITHHELD).map(({ name }) => name.slice(0, MAX_NAME));
+    this.#report({ shown: shown.length, withheld, more: lacking.length - withheld.length, by });
   }
 }
+
+/** The most names of withheld entries in a report, and their longest length in UTF-16 code units. */
+const MAX_WITHHELD = 64;
+const MAX_NAME = 128;
 
 /** The targets that others lack, each as often as it is lacking. */
 function without(targets: readonly McpTarget[], others: readonly McpTarget[]): readonly McpTarget[] {

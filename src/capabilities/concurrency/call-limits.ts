@@ -77,7 +77,7 @@ export class CallLimits {
 /** GET of MCP, `subscriptions/listen` and WebSockets: they last, and their answers need nothing of the upstream. */
 function isStream({ method, fields }: Call, { attempt }: Grant['action']): boolean {
   if (fields.upgrade !== undefined) return true;
-  return attempt.kind === 'mcp' && (method === 'GET' || attempt.method.name === 'subscriptions/listen');
+  return attempt.kind === 'mcp' && (method === 'GET' || attempt.method.target === 'subscriptions');
 }
 
 function once(act: () => void): () => void {

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { KeptList } from './recent-lists.ts';
+import type { ShownList } from '../../core/model/events.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../core/model/authorization-server-client.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
@@ -104,7 +104,7 @@ export interface DecisionDetail
   /** The agents that act for the subject, outermost first. */
   readonly actors?: readonly string[] | undefined;
   /** The entries that the answer lacks. */
-  readonly list?: KeptList | undefined;
+  readonly list?: ShownList | undefined;
   readonly token?: TokenView | undefined;
   /** The words of `explain` about what decided. */
   readonly decidedBy: string;

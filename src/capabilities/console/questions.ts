@@ -8,9 +8,9 @@ import { Feed, type ProcessObserver, Question } from '../admin.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
 import { type Batch, type DecisionRow, type Filter, type Past, selects } from './messages.ts';
+import type { ShownList } from '../../core/model/events.ts';
 import type { RateSlot } from './rates.ts';
 import type { CountedDecision } from './recent-decisions.ts';
-import type { KeptList } from './recent-lists.ts';
 import { Recorder } from './recorder.ts';
 
 const MAX_ROWS = 500;
@@ -29,7 +29,7 @@ export const past = new Question<Filter, Past>('past', {
 /** A kept decision, and what its answer lacks. */
 export interface FoundDecision {
   readonly decision: DecisionRecord;
-  readonly list: KeptList | undefined;
+  readonly list: ShownList | undefined;
 }
 
 /** The kept decision of an id; undefined if there is none. */
@@ -69,7 +69,7 @@ export function observeProcess(clock: Clock): ProcessObserver {
       }),
       find.by((id) => {
         const decision = decisions.find(id);
-        return decision && { decision, list: recorder.lists.of(id) };
+        return decision && { decision, list: recorder.listOf(id) };
       }),
       rates.by(() => recorder.rates.slots()),
       distinct.by((policy) => decisions.groups().filter(({ decision }) => policyName(decision) === policy)),

@@ -5,14 +5,17 @@ import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import type { Route } from '../../core/model/route.ts';
 import { Rates } from './rates.ts';
 import { RecentDecisions } from './recent-decisions.ts';
-import { RecentLists } from './recent-lists.ts';
+
+/** Each is at most 16 KB: the upstream chooses the names. */
+const MAX_LISTS = 500;
 
 /** The recordings of a process for the console: its newest decisions, the rates of the last hour, and what is open. */
 export class Recorder implements Partial<Events> {
   readonly decisions = new RecentDecisions();
-  readonly lists = new RecentLists();
   readonly rates: Rates;
   readonly #clock: Clock;
+  /** The newest lists of which entries were withheld, by the ids of their decisions. */
+  readonly #lists = new Map<string, ShownList>();
   #openStreams = 0;
   #certificateExpires: number | undefined;
 
@@ -37,7 +40,15 @@ export class Recorder implements Partial<Events> {
   }
 
   listed({ decision }: KnownCall, _route: Route, list: ShownList): void {
-    if (decision !== undefined) this.lists.add(decision, list);
+    if (decision === undefined) return;
+    this.#lists.set(decision, list);
+    const [oldest] = this.#lists.keys();
+    if (this.#lists.size > MAX_LISTS && oldest !== undefined) this.#lists.delete(oldest);
+  }
+
+  /** What was withheld from the list that a decision allowed; undefined: nothing, or it is no longer kept. */
+  listOf(decision: string): ShownList | undefined {
+    return this.#lists.get(decision);
   }
 
   upstreamAnswered(_route: Route, ms: number): void {

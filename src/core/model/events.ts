@@ -27,8 +27,10 @@ export interface Events extends ForwardObserver, StoreObserver, TlsObserver, Fro
 export interface ShownList {
   readonly method: string | undefined;
   readonly shown: number;
-  /** The names of the entries. The upstream chooses them. */
+  /** The names of the entries, at most 64, each cut at 128 UTF-16 code units: the upstream chooses them. */
   readonly withheld: readonly string[];
+  /** How many more entries were withheld. */
+  readonly more: number;
   /** Who withheld some of them. */
   readonly by: readonly string[];
 }

@@ -11,10 +11,6 @@ type Settings = Pick<LogSettings, 'level' | 'decisions'> & Partial<Pick<LogSetti
 /** The events of the decision log. Of a failed request, `sallyport log` shows its decision too. */
 const ofDecisionFile: ReadonlySet<string> = new Set(['request failed', 'approval', 'revocation']);
 
-/** The most names of withheld entries in a line, and their longest length in UTF-16 code units. */
-const MAX_WITHHELD = 64;
-const MAX_NAME = 128;
-
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
 
@@ -65,7 +61,7 @@ export class Log implements Partial<Events> {
   }
 
   /** In the decision log too. */
-  listed({ id, decision }: KnownCall, { name }: Route, { method, shown, withheld, by }: ShownList): void {
+  listed({ id, decision }: KnownCall, { name }: Route, { method, shown, withheld, more, by }: ShownList): void {
     if (!this.#has('info') || !this.#settings.lists) return;
     const line = {
       time: new Date().toISOString(),
@@ -76,8 +72,8 @@ export class Log implements Partial<Events> {
       route: name,
       method,
       shown,
-      withheld: withheld.slice(0, MAX_WITHHELD).map((each) => each.slice(0, MAX_NAME)),
-      withheld_more: withheld.length > MAX_WITHHELD ? withheld.length - MAX_WITHHELD : undefined,
+      withheld,
+      withheld_more: more > 0 ? more : undefined,
       by,
     };
     this.#writeDecision(JSON.stringify(line));
