@@ -121,13 +121,18 @@ export class LogReader {
   }
 }
 
+/** The JSON object of a line. Log collectors put a timestamp or a container's name before it. */
+export function objectIn(line: string): Readonly<Record<string, unknown>> | undefined {
+  const start = line.indexOf('{');
+  const entry = start === -1 ? undefined : parsedJson(line.slice(start));
+  return isObject(entry) ? entry : undefined;
+}
+
 function recordIn(line: string): LoggedDecision | SettledCall | FilteredList | Skipped | undefined {
   if (line.trim() === '') return undefined;
-  // Log collectors put a timestamp or a container's name before the line.
-  const start = line.indexOf('{');
-  if (start === -1 || !line.includes('"decision"')) return 'no decision';
-  const entry = parsedJson(line.slice(start));
-  if (!isObject(entry)) return /"msg": ?"decision"/.test(line) ? 'unreadable' : 'no decision';
+  if (!line.includes('{') || !line.includes('"decision"')) return 'no decision';
+  const entry = objectIn(line);
+  if (entry === undefined) return /"msg": ?"decision"/.test(line) ? 'unreadable' : 'no decision';
   const { msg, decision } = entry;
   if (msg === 'list') return listIn(entry) ?? 'unreadable';
   if (msg === 'settled') return typeof decision === 'string' ? { settled: decision } : 'unreadable';
@@ -149,8 +154,8 @@ function areTexts(value: unknown): value is readonly string[] {
 
 function failureIn(line: string): RequestFailure | undefined {
   if (!line.includes('"request failed"')) return undefined;
-  const entry = parsedJson(line.slice(line.indexOf('{')));
-  if (!isObject(entry) || entry['msg'] !== 'request failed') return undefined;
+  const entry = objectIn(line);
+  if (entry === undefined || entry['msg'] !== 'request failed') return undefined;
   const { request_id: failed, reason, detail, time } = entry;
   if (typeof failed !== 'string' || typeof reason !== 'string') return undefined;
   return { failed, reason, detail: typeof detail === 'string' ? detail : '', at: Date.parse(String(time)) };

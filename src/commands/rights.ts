@@ -1,7 +1,5 @@
 import { besidePolicies } from '../capabilities/all.ts';
 import { type CallerRights, type Rights, type RightsOwner, RightsReader } from '../analysis/review/rights.ts';
-import { parsedJson } from '../core/lib/json/parsed.ts';
-import { isObject } from '../core/lib/json/own-member.ts';
 import { counted, printable } from '../core/lib/wording.ts';
 import { isAccepted, policiesIn } from '../policy-files/policies.ts';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
@@ -14,7 +12,7 @@ import {
   unreadable,
   UsageError,
 } from '../capabilities/terminal.ts';
-import { eachLine } from './decision-log.ts';
+import { eachLine, objectIn } from './decision-log.ts';
 import { routeNamed } from './explain.ts';
 import type { OptionsOf } from './options.ts';
 
@@ -52,10 +50,8 @@ function ownerIn(by = 'subject'): RightsOwner {
 async function readInto(reader: RightsReader, file: string): Promise<void> {
   try {
     await eachLine(file, (line) => {
-      // Log collectors put a timestamp or a container's name before the line.
-      if (line === undefined || !line.includes('"decision"')) return;
-      const entry = parsedJson(line.slice(line.indexOf('{')));
-      if (isObject(entry)) reader.take(entry);
+      const entry = line?.includes('"decision"') === true ? objectIn(line) : undefined;
+      if (entry !== undefined) reader.take(entry);
     });
   } catch (error) {
     throw unreadable(file, error);

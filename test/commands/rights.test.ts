@@ -98,7 +98,7 @@ describe('sallyport rights', () => {
     });
   });
 
-  test('goes by the last scopes, actors and claims of a caller, in any order of files', async () => {
+  test('the last scopes, actors and claims of a caller decide, in any order of files', async () => {
     const late = { time: '2026-02-01T10:00:00.000Z', scope: 'read pay', actors: ['robot'] };
     const { callers } = await json([uses('get_price', 'get_price', late), uses('get_price', 'get_price')]);
     expect(callers).toMatchObject([{ could: ['tools.list_*', 'tools.pay', 'tools.sweep'] }]);

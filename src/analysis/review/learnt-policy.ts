@@ -1,3 +1,4 @@
+import { byCodeUnits } from './order.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { counted, printable } from '../../core/lib/wording.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
@@ -79,7 +80,7 @@ export function learntPolicy(
       const id = `${listedKinds[kind].key} ${name}`;
       const values = new Map<string, unknown>();
       const sighting = sightings.get(id) ?? { kind, kinds: new Set<ListedKind>(), name, count: 0, scope, values };
-      if (compared(kind, sighting.kind) < 0) sighting.kind = kind;
+      if (byCodeUnits(kind, sighting.kind) < 0) sighting.kind = kind;
       sighting.kinds.add(kind);
       sighting.count += 1;
       sighting.scope = inBoth(sighting.scope, scope);
@@ -90,17 +91,17 @@ export function learntPolicy(
   }
   if (common === undefined || unknownPaths === calls.length) return undefined;
   const sorted = [...sightings.values()].toSorted(
-    (one, other) => compared(one.kind, other.kind) || compared(one.name, other.name),
+    (one, other) => byCodeUnits(one.kind, other.kind) || byCodeUnits(one.name, other.name),
   );
   const faults = sorted.map((sighting) => [sighting, flawOf(sighting, route)] as const);
   const written = faults.flatMap(([sighting, flaw]) => (flaw === undefined ? [sighting] : []));
   const omitted = faults.flatMap(([{ kind, name }, flaw]) =>
     flaw === undefined ? [] : [`${listedKinds[kind].word} ${describeValue(name)}: ${flaw}`],
   );
-  for (const token of [...unnamed].toSorted(compared)) {
+  for (const token of [...unnamed].toSorted(byCodeUnits)) {
     omitted.push(`scope ${describeValue(token)}: no policy can name it`);
   }
-  const own = [...common].toSorted(compared);
+  const own = [...common].toSorted(byCodeUnits);
   const entries = written.map((sighting) => entryOf(sighting, new Set(own), claim));
   const comments = [
     `Learnt from ${counted(calls.length, 'call')} on the route ${routeName}. It allows each of them, and nothing else.`,
@@ -122,9 +123,9 @@ interface LearntEntry {
 }
 
 function entryOf(sighting: ListedCalls, own: ReadonlySet<string>, claim: string | undefined): LearntEntry {
-  const scope = [...sighting.scope].filter((token) => !own.has(token)).toSorted(compared);
+  const scope = [...sighting.scope].filter((token) => !own.has(token)).toSorted(byCodeUnits);
   const listed = claim === undefined ? [] : [...(sighting.values ?? [])];
-  const values = listed.toSorted(([one], [other]) => compared(one, other)).map(([, value]) => value);
+  const values = listed.toSorted(([one], [other]) => byCodeUnits(one, other)).map(([, value]) => value);
   const conditions = {
     ...(scope.length > 0 && { scope: scope.join(' ') }),
     ...(values.length > 0 && { claims: { [claim ?? '']: values } }),
@@ -188,7 +189,7 @@ function testsOf(
     return `- { name: ${members[0]}, given: ${members[1]}, when: ${members[2]}, then: ${members[3]} }\n`;
   };
   const seen = entries.flatMap(({ sighting: { kinds, name }, values, scope }) =>
-    [...kinds].toSorted(compared).map((kind) => {
+    [...kinds].toSorted(byCodeUnits).map((kind) => {
       const title = `${listedKinds[kind].word} ${describeValue(name)} is allowed as before`;
       return line(title, [...own, ...scope], { [kind]: name }, 'allow', values[0]);
     }),
@@ -237,9 +238,4 @@ function inBoth(one: ReadonlySet<string>, other: ReadonlySet<string>): ReadonlyS
 function isListable(claim: string | undefined, value: unknown): boolean {
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return true;
   return typeof value === 'string' && isAccepted({ claims: { [claim ?? '']: [value] } });
-}
-
-/** By code units, so that the order is the same everywhere. */
-function compared(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }

@@ -1,5 +1,6 @@
 /** @module What callers used, could use and never did, as a log shows it. */
 
+import { byCodeUnits } from './order.ts';
 import { ensure } from '../../core/lib/remembered.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
@@ -132,7 +133,7 @@ export class RightsReader {
     );
     return {
       callers: callers.toSorted(
-        (one, other) => compared(one.issuer, other.issuer) || compared(one.caller, other.caller),
+        (one, other) => byCodeUnits(one.issuer, other.issuer) || byCodeUnits(one.caller, other.caller),
       ),
       unused: [...new Set(all)].filter((entry) => !used.has(entry)),
     };
@@ -220,7 +221,7 @@ export class RightsReader {
     return {
       caller,
       issuer,
-      used: byTime.toSorted((one, other) => compared(other.last, one.last)),
+      used: byTime.toSorted((one, other) => byCodeUnits(other.last, one.last)),
       could: [...new Set(could)],
       refused: [...refused],
       unknown: [...new Set(unknown)],
@@ -361,9 +362,4 @@ function newSeen(caller: string, issuer: string): Seen {
 
 function entriesOf(policy: Policy | undefined): readonly Entry[] {
   return policy === undefined ? [] : (compiledRules(policy).listing?.entries ?? []);
-}
-
-/** By code units, so that the order is the same everywhere. */
-function compared(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other);
 }
