@@ -253,8 +253,8 @@ function readRoot(
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readCallerRate(limits.get('rate'));
-  const readers = capabilities.flatMap(({ read: readSection, readsPublic = false }) => {
-    const readIn = readSection?.(root, { publicUrl, folderLabel: policies.folderLabel, servers });
+  const readers = capabilities.flatMap(({ read: readerIn, readsPublic = false }) => {
+    const readIn = readerIn?.(root, { publicUrl, folderLabel: policies.folderLabel, servers });
     return readIn === undefined ? [] : [{ readIn, readsPublic }];
   });
   const routes = readRoutes(root.get('routes'), {
