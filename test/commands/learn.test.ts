@@ -128,6 +128,27 @@ test.each([
   expect(stdout).toContain('tools:\n  a: {} # 1 call\n');
 });
 
+test.each(['resource', 'template'])(
+  'a %s with a variable, which covers more than itself, is left out',
+  async (kind) => {
+    const targets = [{ kind, name: 'file:///{id}' }];
+    const { code, stdout, stderr } = await learn([line({ method: 'resources/read', input: { targets } })]);
+    expect({ code, listing: stdout.split('\n').at(-2) }).toEqual({ code: 1, listing: 'tools: {}' });
+    expect(stderr).toContain(
+      `${kind === 'template' ? 'resource template' : kind} "file:///{id}": {id} in an entry is a pattern`,
+    );
+  },
+);
+
+test('a request with a variable, which no path has, is left out', async () => {
+  const request = line({ route: 'api', method: 'GET', path: '/api/{id}' });
+  const { code, stderr } = await learn([request], '--route', 'api', '--name', 'api');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('{id} in an entry is a pattern') as unknown,
+  });
+});
+
 test('a claim that not each call has is no condition', async () => {
   const claims = { input: { claims: { role: 'a' } } };
   const { stdout } = await learn([line({ tool: 'a', ...claims }), line({ tool: 'a' })], '--by', 'claim:role');

@@ -9,6 +9,7 @@ import type { Route } from '../../core/model/route.ts';
 import { isAccepted } from '../../policy-files/policies.ts';
 import { compilePolicy } from '../../policy-parts/compile.ts';
 import type { PolicyDocument } from '../../core/policy/document.ts';
+import { variablesIn } from '../../core/policy/pattern.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { attemptOf, principalWith } from './described-caller.ts';
 import { flowYaml } from './flow-yaml.ts';
@@ -215,6 +216,8 @@ function listedIn(attempt: Attempt): readonly { readonly kind: ListedKind; reado
 function flawOf({ kind, kinds, name }: ListedCalls, route: LearntRoute): string | undefined {
   if (name === '') return 'it is empty';
   if (name.includes('*')) return 'a * in an entry is a pattern';
+  const [variable] = ['requests', 'resources'].includes(listedKinds[kind].key) ? variablesIn(name) : [];
+  if (variable !== undefined) return `{${variable}} in an entry is a pattern`;
   const cut = kind === 'request' ? name.length - name.indexOf(' ') - 1 >= CUT.path : name.length >= CUT.name;
   if (cut || name.endsWith('…')) return 'the log cut it';
   const document: PolicyDocument = { [listedKinds[kind].key]: { [name]: {} } };
