@@ -1,5 +1,5 @@
 /**
- * A proxy for requests of the gateway's own, `docs/running.md#a-proxy-for-the-gateways-own-requests`.
+ * A proxy for requests of the gateway's own, `docs/tls-and-proxies.md#a-proxy-for-the-gateways-own-requests`.
  *
  * @module
  */
