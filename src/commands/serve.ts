@@ -8,6 +8,7 @@ import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
+import { ownEgress } from '../core/lib/http/own-requests.ts';
 import { printable } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
@@ -93,6 +94,7 @@ function servedText(config: Config, { url, adminUrl, listeners }: Running): stri
     ...listeners.map((each) => [each.title, each.url]),
     ['console', adminUrl && `${adminUrl}/`],
     ['metrics', adminUrl && `${adminUrl}/metrics`],
+    ['proxy', Object.values(ownEgress()?.proxies ?? {}).find((proxy) => proxy !== undefined)],
     ['decisions', log.file === undefined ? 'stdout' : `stdout, ${log.file}`],
   ];
   const given = rows.filter(([, value]) => value !== undefined);

@@ -23,9 +23,10 @@ const testFolder = new URL('../../docs/cookbook/', import.meta.url);
 const tests = new Set((await readdir(testFolder)).map((file) => file.replace('.test.yaml', '')));
 /** The other pages that show parts of `gateway.yaml` or a policy: page and section → its text. */
 const shown = new Map<string, string>();
-const pages = 'replicas tls-and-proxies limits deployment forward-auth sender-constrained-tokens configuration'.split(
-  ' ',
-);
+const pages =
+  'replicas tls-and-proxies limits migrating deployment forward-auth sender-constrained-tokens configuration'.split(
+    ' ',
+  );
 for (const page of pages.map((name) => `${name}.md`)) {
   const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
   for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
@@ -75,6 +76,7 @@ test('the other pages have parts of the files, and docs/configuration.md has one
     'replicas.md#',
     'tls-and-proxies.md#TLS',
     'limits.md#Rate limits',
+    'migrating.md#From agentgateway',
     'deployment.md#Proxies in front',
     'forward-auth.md#',
     'sender-constrained-tokens.md#DPoP',
