@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
 import { createJsonFetcher } from '../tokens/servers/fetch-json.ts';
+import { openDirectRequest } from '../core/lib/http/own-requests.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isSameSecret } from '../core/lib/digest.ts';
@@ -53,7 +54,7 @@ export function createApprovalHandler(
   const { settings, frontDoor, provider, people, scopes, clock, key, prefix } = parts;
   const { issuer } = frontDoor;
   const origin = new URL(issuer).origin;
-  const fetcher = createJsonFetcher();
+  const fetcher = createJsonFetcher(openDirectRequest);
 
   async function signedIn(request: IncomingMessage, response: ServerResponse): Promise<SignedIn | undefined> {
     const session = await provider.Session.get(provider.createContext(request, response));
