@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import { GATEWAY_SECRET_VARIABLE } from '../core/model/front-door.ts';
 import { load } from '../serve/config/load.ts';
 import { type Processes, requireShared } from '../serve/config/several-processes.ts';
@@ -16,11 +17,19 @@ import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
 const graceMs = 10_000;
 
 /**
+ * V8 sees that what open streams hold lives long. It would then allocate the same objects of every later request among
+ * the old ones, where each keeps its whole request until the next full collection: beside 300 streams the heap grew by
+ * 7 KB a request, and a small collection took 30 to 200 ms in place of 2.
+ */
+const YOUNG_REQUESTS = '--no-allocation-site-pretenuring';
+
+/**
  * `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait.
  *
  * @throws {ConfigError} for a configuration that cannot be used, or not by several processes.
  */
 export async function serve(file: string, processes: Processes): Promise<ExitCode> {
+  setFlagsFromString(YOUNG_REQUESTS);
   const { workers, withoutFrontDoor } = processes;
   // Inherited by the workers and by the front door, which all load the configuration.
   process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');

@@ -40,7 +40,13 @@ const env = {
   SSF_TOKEN: 'a-token-of-the-receiver',
   ADMIN_TOKEN: 'of-the-operators-0123',
 };
-const tls = { 'tls/tls.crt': pem('server'), 'tls/tls.key': pem('server-key'), 'tls/clients.crt': pem('ca') };
+/** Secrets and certificates, as files. */
+const tls = {
+  'secrets/crm': 'k3y',
+  'tls/tls.crt': pem('server'),
+  'tls/tls.key': pem('server-key'),
+  'tls/clients.crt': pem('ca'),
+};
 
 /** A recipe's files, completed by the usual keys, and the names of its policies. */
 function situationOf(recipe: string): { readonly names: readonly string[]; readonly situation: Situation } {
