@@ -49,12 +49,12 @@ export async function startCompanyProvider(
         redirect_uris: [options.redirectUri],
       },
     ],
-    claims: { openid: ['sub'], profile: ['role', 'tenant', 'country', 'risk'] },
+    claims: { openid: ['sub'], profile: ['name', 'role', 'tenant', 'country', 'risk'] },
     // In ID tokens, as most providers have them, and not only at the userinfo endpoint.
     conformIdTokenClaims: false,
     findAccount(_ctx, name) {
       const account = accountOf(name);
-      return account && { accountId: name, claims: () => ({ ...account.claims, sub: name }) };
+      return account && { accountId: name, claims: () => ({ ...account.claims, name: nameOf(name), sub: name }) };
     },
     // The company has decided for its people: no page asks them.
     async loadExistingGrant({ oidc: { client, params, provider: own, session } }) {
@@ -70,6 +70,11 @@ export async function startCompanyProvider(
   });
   serveProvider(server, issuer, provider, createInteractions(provider));
   return { issuer, url: running.url, close: () => running.close() };
+}
+
+/** The name of a person, as pages show it. */
+function nameOf(user: string): string {
+  return user.charAt(0).toUpperCase() + user.slice(1);
 }
 
 if (import.meta.main) {

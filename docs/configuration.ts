@@ -168,6 +168,14 @@ shared: rediss://redis.example.com:6379
 on_store_failure: open`,
   },
   {
+    heading: 'egress',
+    keys: ['egress'],
+    example: `
+egress:
+  proxy: http://proxy.internal:3128
+  except: [.internal, 10.0.0.0/8]`,
+  },
+  {
     heading: 'limits',
     keys: ['limits'],
     example: `

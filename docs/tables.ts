@@ -23,32 +23,42 @@ const rows = Object.entries<ClientQuirks>(clients);
 export const tables: Readonly<Record<string, () => string>> = {
   'clients.md': () =>
     table(
-      ['client', '`known:`', 'step-up', 'what it does'],
-      rows.map(([name, { title, redirectUris, stepUp, facts }]) => [
+      ['client', '`known:`', 'step-up'],
+      rows.map(([name, { title, redirectUris, stepUp }]) => [
         title,
         redirectUris.length === 0 ? '`loopback`' : `\`${name}\``,
         stepUp,
-        listed(facts),
       ]),
     ),
   'authorization-servers.md': () =>
     table(
-      ['provider', 'clients register', 'what stops, without the front door', 'what it does'],
+      ['provider', 'clients register', 'what stops, without the front door'],
       Object.values<ProviderQuirks>(providers).map((provider) => [
         `[${provider.title}](${provider.section})`,
         { open: 'themselves', restricted: 'if allowed there', none: 'no: you do' }[provider.registration],
         stopped(provider),
-        listed(provider.facts),
       ]),
     ),
   'monitoring.md': () => table(['member', 'meaning'], [...everyLine, ...Object.values(members).flatMap(memberLine)]),
 };
 
-/** The page with its table replaced. */
+/** The products whose facts stand in sections of a page, between markers with their names. */
+const products: Readonly<Record<string, Readonly<Record<string, { readonly facts: Facts }>>>> = {
+  'clients.md': clients,
+  'authorization-servers.md': providers,
+};
+
+/** The page with its table and the facts of its products replaced. */
 export function withTable(page: string, name: string): string {
-  const [before = '', after] = page.split(/<!-- table: npm run docs -->[^]*<!-- end -->/);
+  const [before = '', after] = page.split(/<!-- table: npm run docs -->[^]*?<!-- end -->/);
   if (after === undefined) throw new Error(`docs/${name} has no place for its table`);
-  return `${before}<!-- table: npm run docs -->\n\n${tables[name]?.() ?? ''}\n<!-- end -->${after}`;
+  const text = `${before}<!-- table: npm run docs -->\n\n${tables[name]?.() ?? ''}\n<!-- end -->${after}`;
+  return Object.entries(products[name] ?? {}).reduce((written, [product, { facts }]) => {
+    const marker = `<!-- facts: ${product} -->`;
+    const [above = '', below, ...more] = written.split(new RegExp(`${marker}[^]*?<!-- end -->`));
+    if (below === undefined || more.length > 0) throw new Error(`docs/${name} does not have ${marker} once`);
+    return `${above}${marker}\n\n${listed(facts)}\n<!-- end -->${below}`;
+  }, text);
 }
 
 function table(heads: readonly string[], cells: readonly (readonly string[])[]): string {
@@ -60,12 +70,13 @@ function memberLine(row: (typeof members)[keyof typeof members]): readonly (read
   return 'wire' in row ? [[`\`${row.wire.name}\``, row.wire.about]] : [];
 }
 
+/** One item a fact. */
 function listed(facts: Facts): string {
   return Object.entries(facts)
     .flatMap(([month, found]) =>
-      Object.entries(found).map(([source, text]) => `${text} ([${month}](${sourceUrl(source)}))`),
+      Object.entries(found).map(([source, text]) => `- ${text} ([${month}](${sourceUrl(source)}))\n`),
     )
-    .join('; ');
+    .join('');
 }
 
 /** Which clients stop at a provider, and why: step-up included. */

@@ -9,6 +9,7 @@ import { auditChain } from './audit-chain/manifest.ts';
 import { operatorConsole } from './console/manifest.ts';
 import { concurrency } from './concurrency/manifest.ts';
 import { decisionPoints } from './decision-points/manifest.ts';
+import { egress } from './egress/manifest.ts';
 import { exchange } from './exchange/manifest.ts';
 import { revocation } from './revocation/manifest.ts';
 import { history } from './history/manifest.ts';
@@ -37,6 +38,7 @@ export const capabilities: readonly Capability[] = [
   proxiesThatAsk,
   traces,
   operatorConsole,
+  egress,
 ];
 
 /** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
@@ -53,6 +55,15 @@ export async function openListeners(config: Config): Promise<readonly OwnListene
   const opened = await Promise.all(capabilities.flatMap(({ openListener }) => openListener?.(config) ?? []));
   return opened.filter((listener) => listener !== undefined);
 }
+
+/** Opens what leads requests of this process; undefined: they go directly. */
+export const openEgress: NonNullable<Capability['openEgress']> = async (config, env) => {
+  for (const { openEgress: opens } of capabilities) {
+    const opened = await opens?.(config, env);
+    if (opened !== undefined) return opened;
+  }
+  return undefined;
+};
 
 /** Opens traces; undefined: none are configured. */
 export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {

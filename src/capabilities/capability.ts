@@ -8,6 +8,7 @@ import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
+import type { Egress } from '../core/lib/http/own-requests.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient } from '../core/model/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
@@ -239,6 +240,13 @@ export interface ReadBesidePolicies {
   readonly ofRoute: (field: Field<RouteKeys>, route: ReadRoute, index: number) => readonly SlotEntry[];
 }
 
+/** A section that was read with its files. */
+export interface ReadFiles {
+  readonly entry: SlotEntry | undefined;
+  /** What to watch for changes. */
+  readonly files: readonly string[];
+}
+
 /** Changes lines on their way to an output, and adds lines of its own. */
 export interface LineLink {
   /** The lines, each with its line feed, as they are written. Called once before each {@link settled}. */
@@ -352,6 +360,8 @@ export interface Capability {
   ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
   /** Reads its section, after the routes. Problems are reported to the fields, and the result is then not used. */
   readonly readSection?: (root: Field<GatewayKeys>, referents: ConfigReferents) => SlotEntry | undefined;
+  /** Reads its section with the files that it names, before all others. Problems are reported to the fields. */
+  readonly readFiles?: (root: Field<GatewayKeys>, base: string, files: Files) => Promise<ReadFiles>;
   /** Its settings that need a restart, by their keys: `x-restart` in the schema. */
   readonly restarts?: Readonly<Record<string, RestartPlace>>;
   /** Its files beside policies, which are no policies: their names end with `suffix`. */
@@ -368,7 +378,7 @@ export interface Capability {
   /** Mistakes in policies of a configuration that is valid otherwise. */
   readonly policyProblems?: (config: Pick<Config, 'routes' | 'slots'>) => readonly PolicyViolation[];
   /** Probable mistakes in a valid configuration. */
-  readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'slots'>) => readonly Violation[];
+  readonly warningsOf?: (config: Pick<Config, 'routes' | 'shared' | 'slots' | 'frontDoor'>) => readonly Violation[];
   /**
    * What processes of this configuration must know together, in words that follow "because": `the policy orders has
    * quotas`. Several processes need `shared` for it.
@@ -383,6 +393,11 @@ export interface Capability {
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */
   readonly openLines?: (config: Config, clock: Clock, meters: Meters | undefined) => Promise<OpenedLines | undefined>;
+  /** Opens what leads requests of the process itself, which may have no configuration; undefined: they go directly. */
+  readonly openEgress?: (
+    config: Pick<Config, 'slots' | 'frontDoor'> | undefined,
+    env: NodeJS.ProcessEnv,
+  ) => Promise<Egress | undefined>;
   /** Its listener; undefined: none is configured. Awaited before the first request. */
   readonly openListener?: (config: Config) => Promise<OwnListener | undefined>;
   /** Opens traces; undefined: none are configured. Awaited before the first request. */
@@ -403,5 +418,7 @@ export interface Capability {
   /** One capability has it. */
   readonly revocation?: RevocationProvider;
   /** What `doctor` finds. Loaded when it runs. */
-  readonly examine?: (config: Pick<Config, 'routes' | 'publicUrl' | 'shared'>) => Promise<readonly Finding[]>;
+  readonly examine?: (
+    config: Pick<Config, 'routes' | 'publicUrl' | 'shared' | 'authorizationServers'>,
+  ) => Promise<readonly Finding[]>;
 }

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import { GATEWAY_SECRET_VARIABLE } from '../core/model/front-door.ts';
 import { load } from '../serve/config/load.ts';
 import { type Processes, requireShared } from '../serve/config/several-processes.ts';
@@ -7,6 +8,7 @@ import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
+import { ownEgress } from '../core/lib/http/own-requests.ts';
 import { printable } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
@@ -15,11 +17,19 @@ import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
 const graceMs = 10_000;
 
 /**
+ * V8 sees that what open streams hold lives long. It would then allocate the same objects of every later request among
+ * the old ones, where each keeps its whole request until the next full collection: beside 300 streams the heap grew by
+ * 7 KB a request, and a small collection took 30 to 200 ms in place of 2.
+ */
+const YOUNG_REQUESTS = '--no-allocation-site-pretenuring';
+
+/**
  * `sallyport serve`: runs the gateway until a signal ends it; a second signal does not wait.
  *
  * @throws {ConfigError} for a configuration that cannot be used, or not by several processes.
  */
 export async function serve(file: string, processes: Processes): Promise<ExitCode> {
+  setFlagsFromString(YOUNG_REQUESTS);
   const { workers, withoutFrontDoor } = processes;
   // Inherited by the workers and by the front door, which all load the configuration.
   process.env[GATEWAY_SECRET_VARIABLE] ??= randomBytes(32).toString('hex');
@@ -84,6 +94,7 @@ function servedText(config: Config, { url, adminUrl, listeners }: Running): stri
     ...listeners.map((each) => [each.title, each.url]),
     ['console', adminUrl && `${adminUrl}/`],
     ['metrics', adminUrl && `${adminUrl}/metrics`],
+    ['proxy', Object.values(ownEgress()?.proxies ?? {}).find((proxy) => proxy !== undefined)],
     ['decisions', log.file === undefined ? 'stdout' : `stdout, ${log.file}`],
   ];
   const given = rows.filter(([, value]) => value !== undefined);

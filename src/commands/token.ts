@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clientKey } from '../core/config/credentials.ts';
 import { InvalidValue, issuerUrl } from '../core/config/values.ts';
 import { boundedAnswer } from '../core/lib/http/bodies.ts';
+import { ownFetch } from '../tokens/servers/own-fetch.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
 import { printable, reasonOf } from '../core/lib/wording.ts';
@@ -188,7 +189,7 @@ async function post(
 async function send(url: string, request: RequestInit): Promise<JsonAnswer> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const answer = await fetch(url, { ...request, redirect: 'manual', signal });
+    const answer = await ownFetch(url, { ...request, redirect: 'manual', signal });
     const { status } = answer;
     if (status >= 300 && status < 400) throw new Failure(`${url} answered with a redirect`);
     return { status, body: parsedJson(await (await boundedAnswer(answer, MAX_BYTES)).text()) };

@@ -2,9 +2,12 @@ import { isObject } from '../core/lib/json/own-member.ts';
 import { html, type Markup, type Page } from './page.ts';
 import { texts } from './texts.ts';
 
-interface Viewer {
+/** The person who looks at a page. */
+export interface Viewer {
   readonly signedInAs: string;
   readonly signOutUrl: string;
+  /** The list of all that waits for this person. */
+  readonly inboxUrl: string;
 }
 
 /** The content of the page of an approval: of the API's object, with what the front door knows of the parties. */
@@ -39,6 +42,8 @@ export interface ApprovalPageView extends Viewer {
 const MAX_TEXT = 400;
 const MAX_ROWS = 60;
 const MAX_DEPTH = 8;
+/** The longest name of a call in a list. */
+const MAX_NAME = 120;
 
 /** The page on which a person approves a call. Two buttons, no third thing. */
 export function approvalPage(view: ApprovalPageView): Page {
@@ -47,7 +52,6 @@ export function approvalPage(view: ApprovalPageView): Page {
   const isPending = status === 'pending' && view.hindrance === undefined;
   const room: Room = { rows: MAX_ROWS, isFolded: false };
   const values = call.arguments === undefined ? [] : argumentsOf(call.arguments, room);
-  const { label, subject } = view.caller;
   return {
     title: say.title,
     body: html`<h1>${isPending ? say.heading : say.status(status)}</h1>
@@ -55,8 +59,7 @@ export function approvalPage(view: ApprovalPageView): Page {
       ${oddList(view, room.isFolded)}
       <dl>
         <dt>${say.caller}</dt>
-        ${label === undefined ? [] : html`<dd>${readable(label)}</dd>`}
-        <dd>${readable(subject)}</dd>
+        <dd>${callerLine(view.caller)}</dd>
         <dt>${say.client}</dt>
         <dd>
           ${readable(view.client.name)}
@@ -81,6 +84,55 @@ export function approvalPage(view: ApprovalPageView): Page {
   };
 }
 
+/** A person's name, with the subject in small print: a name alone could be that of another person. */
+function callerLine({ label, subject }: ApprovalPageView['caller']): Markup {
+  if (label === undefined) return readable(subject);
+  return html`${readable(label)}
+    <div class="note">${shownText(subject)}</div>`;
+}
+
+/** The calls that a person may decide. */
+export interface InboxView extends Viewer {
+  readonly entries: readonly (Pick<ApprovalPageView, 'call' | 'caller' | 'createdAt' | 'expiresAt'> & {
+    readonly url: string;
+  })[];
+  /** How many wait in all. */
+  readonly count: number;
+  readonly now: number;
+}
+
+/** The page that lists the calls which a person may decide. */
+export function inboxPage(view: InboxView): Page {
+  const say = texts.approval;
+  const { entries, count, now } = view;
+  const rows = entries.map(
+    ({ url, call, caller, createdAt, expiresAt }) =>
+      html`<li>
+        <a href="${url}">${shownText(nameOfCall(call))}</a> ${say.on} <code>${call.route}</code>
+        <div>${shownText(caller.label ?? caller.subject)}</div>
+        <div class="note">${say.since(now - createdAt)} ${say.until(expiresAt - now)}</div>
+      </li>`,
+  );
+  return {
+    title: say.inbox,
+    body: html`<h1>${say.inbox}</h1>
+      ${
+        count === 0
+          ? html`<p>${say.inboxEmpty}</p>`
+          : html`<ul class="inbox">
+              ${rows}
+            </ul>`
+      }
+      ${count > entries.length ? html`<p class="note">${say.inboxMore(count - entries.length)}</p>` : []}
+      <p class="note">${signedInAs(view)}</p>`,
+  };
+}
+
+function nameOfCall({ name, path, method }: ApprovalPageView['call']): string {
+  const text = name ?? path ?? method;
+  return text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text;
+}
+
 /** The page for a person who decides nothing, with the way to another account. */
 export function approvalNotice(heading: string, note: string, viewer: Viewer): Page {
   return {
@@ -91,10 +143,13 @@ export function approvalNotice(heading: string, note: string, viewer: Viewer): P
   };
 }
 
-function viewerLine({ signedInAs, signOutUrl }: Viewer): Markup {
-  return html`<p class="note">
-    ${texts.consent.signedInAs} ${signedInAs} (<a href="${signOutUrl}">${texts.consent.signOut}</a>)
-  </p>`;
+function viewerLine(viewer: Viewer): Markup {
+  return html`<p class="note"><a href="${viewer.inboxUrl}">${texts.approval.toInbox}</a></p>
+    <p class="note">${signedInAs(viewer)}</p>`;
+}
+
+function signedInAs({ signedInAs: name, signOutUrl }: Viewer): Markup {
+  return html`${texts.consent.signedInAs} ${name} (<a href="${signOutUrl}">${texts.consent.signOut}</a>)`;
 }
 
 function formOf({ digest, formToken }: ApprovalPageView): Markup {

@@ -2,13 +2,14 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
 import { createJsonFetcher } from '../tokens/servers/fetch-json.ts';
+import { openDirectRequest } from '../core/lib/http/own-requests.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isSameSecret } from '../core/lib/digest.ts';
 import type { ApprovalSettings } from '../core/model/approval-settings.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { isRegistered } from './clients.ts';
-import { approvalNotice, approvalPage, type ApprovalPageView } from './approval-page.ts';
+import { approvalNotice, approvalPage, type ApprovalPageView, inboxPage, type Viewer } from './approval-page.ts';
 import { readForm, requireSameOrigin } from './interactions.ts';
 import { redirect, sendPage } from './page.ts';
 import type { Person } from './people.ts';
@@ -37,18 +38,23 @@ interface SignedIn {
 const TOKEN_SECONDS = 60;
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 8 * 1024 * 1024;
+/** The place of the list, and the state of a sign-in for it: no request has such a short id. */
+const INBOX = 'approvals';
+/** The longest list on the page. */
+const MAX_LISTED = 100;
 
 /**
- * Creates what answers `/approval/ID`, the page on which people approve calls. They sign in at their provider; the
- * gateway judges them by a token as any other client would get it.
+ * Creates what answers `approval/ID`, the page on which people approve calls, `approvals`, the list of those that they
+ * may decide, and `approval`, where a sign-in ends. They sign in at their provider; the gateway judges them by a token
+ * as any other client would get it.
  */
 export function createApprovalHandler(
   parts: ApprovalPageParts,
-): (request: IncomingMessage, response: ServerResponse, id: string, query: URLSearchParams) => Promise<void> {
+): (request: IncomingMessage, response: ServerResponse, place: string, query: URLSearchParams) => Promise<void> {
   const { settings, frontDoor, provider, people, scopes, clock, key, prefix } = parts;
   const { issuer } = frontDoor;
   const origin = new URL(issuer).origin;
-  const fetcher = createJsonFetcher();
+  const fetcher = createJsonFetcher(openDirectRequest);
 
   async function signedIn(request: IncomingMessage, response: ServerResponse): Promise<SignedIn | undefined> {
     const session = await provider.Session.get(provider.createContext(request, response));
@@ -59,7 +65,7 @@ export function createApprovalHandler(
     return { person, session: jti, signedInAt: loginTs, acr, amr };
   }
 
-  function sendToSignIn(response: ServerResponse, id: string): void {
+  function sendToSignIn(response: ServerResponse, state: string): void {
     const url = new URL(`${issuer}${routes.authorization}`);
     const anyAge = scopes.freshEnough(Infinity);
     url.search = new URLSearchParams({
@@ -68,7 +74,7 @@ export function createApprovalHandler(
       redirect_uri: `${issuer}/approval`,
       resource: String(settings.route.audiences[0]),
       scope: anyAge === '' ? scopes.all : anyAge,
-      state: id,
+      state,
       // Its verifier is known to no party: the code is never exchanged. What counts is the session.
       code_challenge: randomBytes(32).toString('base64url'),
       code_challenge_method: 'S256',
@@ -100,6 +106,7 @@ export function createApprovalHandler(
     return token.save();
   }
 
+  /** @param id Empty: all that the person may decide. */
   async function ask(token: string, id: string, decision?: object): Promise<{ status: number; body: unknown }> {
     const authorization = `Bearer ${token}`;
     const content =
@@ -112,15 +119,25 @@ export function createApprovalHandler(
           };
     try {
       const bounds = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-      const { status, text } = await fetcher.fetchJson(`${settings.backchannel}/${id}`, { ...bounds, ...content });
+      const url = id === '' ? settings.backchannel : `${settings.backchannel}/${id}`;
+      const { status, text } = await fetcher.fetchJson(url, { ...bounds, ...content });
       return { status, body: text === '' ? undefined : parseToRewrite(text) };
     } catch {
       return { status: 503, body: undefined };
     }
   }
 
-  function viewerOf({ person }: SignedIn): Pick<ApprovalPageView, 'signedInAs' | 'signOutUrl'> {
-    return { signedInAs: person.label ?? person.subject, signOutUrl: prefix + routes.end_session };
+  function viewerOf({ person }: SignedIn): Viewer {
+    return {
+      signedInAs: person.label ?? person.subject,
+      signOutUrl: prefix + routes.end_session,
+      inboxUrl: `${prefix}/${INBOX}`,
+    };
+  }
+
+  async function callerOf({ issuer: of, subject }: ApiObject['caller']): Promise<ApprovalPageView['caller']> {
+    const person = of === issuer && subject !== undefined ? await people.find(subject) : undefined;
+    return { subject: subject ?? of, label: person?.label };
   }
 
   function formTokenOf(session: string, id: string): string {
@@ -129,8 +146,6 @@ export function createApprovalHandler(
 
   async function viewOf(found: ApiObject, who: SignedIn, id: string, hindrance?: string): Promise<ApprovalPageView> {
     const { status, created_at, expires_at, digest, call, caller, because } = found;
-    const asking =
-      caller.issuer === issuer && caller.subject !== undefined ? await people.find(caller.subject) : undefined;
     const client = caller.client === undefined ? undefined : await provider.Client.find(caller.client);
     return {
       status,
@@ -138,7 +153,7 @@ export function createApprovalHandler(
       expiresAt: Date.parse(expires_at),
       digest,
       call,
-      caller: { subject: caller.subject ?? caller.issuer, label: asking?.label },
+      caller: await callerOf(caller),
       client: {
         name: client?.clientName ?? caller.client ?? '',
         isVerified: client !== undefined && isRegistered(client),
@@ -172,13 +187,37 @@ export function createApprovalHandler(
     sendPage(response, 403, approvalNotice(say.own, status === 'pending' ? say.ownNote : say.status(status), viewer));
   }
 
-  return async (request, response, id, query) => {
-    if (id === '') {
+  async function showInbox(response: ServerResponse, who: SignedIn): Promise<void> {
+    const { status, body } = await ask(await tokenOf(who), '');
+    const viewer = viewerOf(who);
+    const say = texts.approval;
+    if (status !== 200 || !isObject(body) || !Array.isArray(body['approvals']))
+      return sendPage(response, 503, approvalNotice(say.unavailable, say.unavailableNote, viewer));
+    const waiting = body['approvals'].filter(isApiObject).filter((each) => each.status === 'pending');
+    const entries = await Promise.all(
+      fairly(waiting, ({ caller }) => JSON.stringify([caller.issuer, caller.subject ?? caller.client]))
+        .slice(0, MAX_LISTED)
+        .map(async ({ id, call, caller, ...times }) => ({
+          url: `${issuer}/approval/${id}`,
+          call,
+          caller: await callerOf(caller),
+          createdAt: Date.parse(times.created_at),
+          expiresAt: Date.parse(times.expires_at),
+        })),
+    );
+    sendPage(response, 200, inboxPage({ ...viewer, entries, count: waiting.length, now: clock() }));
+  }
+
+  return async (request, response, place, query) => {
+    if (place === 'approval') {
       const state = query.get('state') ?? '';
+      if (state === INBOX) return redirect(response, `${issuer}/${INBOX}`);
       if (!isId(state)) throw new errors.SessionNotFound('no request is named');
       return redirect(response, `${issuer}/approval/${state}`);
     }
     const who = await signedIn(request, response);
+    if (place === INBOX) return who === undefined ? sendToSignIn(response, INBOX) : showInbox(response, who);
+    const id = place.slice('approval/'.length);
     if (request.method === 'POST') {
       requireSameOrigin(request, origin);
       const form = await readForm(request);
@@ -197,6 +236,7 @@ export function createApprovalHandler(
 }
 
 interface ApiObject {
+  readonly id: string;
   readonly status: string;
   readonly created_at: string;
   readonly expires_at: string;
@@ -212,4 +252,16 @@ function isApiObject(body: unknown): body is ApiObject {
 
 function isId(text: string): boolean {
   return /^[\w-]{1,64}$/.test(text);
+}
+
+/** The entries of each owner in turn, so that an owner of many hides none of another. */
+function fairly<Entry>(entries: readonly Entry[], ownerOf: (entry: Entry) => string): readonly Entry[] {
+  const counts = new Map<string, number>();
+  const ranked = entries.map((entry) => {
+    const owner = ownerOf(entry);
+    const rank = counts.get(owner) ?? 0;
+    counts.set(owner, rank + 1);
+    return { entry, rank };
+  });
+  return ranked.toSorted((one, other) => one.rank - other.rank).map(({ entry }) => entry);
 }

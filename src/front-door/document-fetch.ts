@@ -1,13 +1,12 @@
 import { lookup as lookupHost } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { request as requestTls } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { createQuota } from '../core/lib/fair-share.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
-import { http } from '../core/lib/http/node-http.ts';
+import { isLed, openRequest } from '../core/lib/http/own-requests.ts';
 import { createIsWithin, plainAddress } from '../core/lib/ip-address.ts';
 import { messageOf } from '../core/lib/wording.ts';
 
@@ -41,7 +40,7 @@ export interface DocumentFetchParts {
 /**
  * Creates the `fetch` by which oidc-provider reads what clients publish. It reads https URLs only, follows no redirect,
  * and connects to the very address that it looked up and found to be public. Otherwise a client could make the front
- * door send requests into the operator's network (SSRF).
+ * door send requests into the operator's network (SSRF). A proxy for own requests looks names up in its place.
  */
 export function createDocumentFetch({ allowed, trusted, clock, ca }: DocumentFetchParts): typeof fetch {
   const isAllowed = createIsWithin(allowed);
@@ -65,7 +64,8 @@ export function createDocumentFetch({ allowed, trusted, clock, ca }: DocumentFet
     try {
       if (trusted?.has(url.href) === true) return await read(url, undefined, ca);
       if (url.protocol !== 'https:') throw new Error('not an https URL');
-      return await read(url, await addressOf(url.hostname), ca);
+      const isForProxy = isLed(url) && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0;
+      return await read(url, isForProxy ? undefined : await addressOf(url.hostname), ca);
     } catch (error) {
       return { fault: messageOf(error) };
     } finally {
@@ -97,7 +97,7 @@ export function createDocumentFetch({ allowed, trusted, clock, ca }: DocumentFet
 
 /** @param address The only one to connect to; undefined: whatever the name leads to. */
 async function read(url: URL, address: string | undefined, ca: string | undefined): Promise<FetchOutcome> {
-  const request = (url.protocol === 'http:' ? http.request : requestTls)(url, {
+  const request = openRequest(url, {
     ...(address !== undefined && { lookup: lookupAt(address) }),
     agent: false,
     headers: { accept: 'application/json' },

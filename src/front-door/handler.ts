@@ -137,7 +137,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (path === undefined) return notFound(response);
     const query = rest.join('?');
     const [, place, name = ''] = /^\/(interaction|callback)\/([^/]+)$/.exec(path) ?? [];
-    const [isApproval, approval = ''] = /^\/approval(?:\/([\w-]{1,64}))?$/.exec(path) ?? [];
+    const [isApproval, approval = ''] = /^\/approval(?:s|\/([\w-]{1,64}))?$/.exec(path) ?? [];
     // The router of oidc-provider takes `/AUTHORIZE` and `/authorize/` too, for which no limit would hold.
     if (place === undefined && isApproval === undefined && !isEndpoint(path)) return notFound(response);
     const excess = admission.excess(request, path);
@@ -147,7 +147,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     }
     const isShown = isApproval !== undefined && isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST']);
     if (approvalPages !== undefined && isShown)
-      return (await approvalPages())(request, response, approval, new URLSearchParams(query));
+      return (await approvalPages())(request, response, path.slice(1), new URLSearchParams(query));
     if (place === 'interaction' && isOneOf(request, ['GET', 'POST'])) return interactions(request, response, name);
     if (place === 'callback' && isOneOf(request, ['GET'])) {
       return callback(request, response, name, new URLSearchParams(query));
@@ -227,7 +227,7 @@ function mount(request: IncomingMessage, prefix: string): void {
   Object.assign(request, { originalUrl: prefix + String(request.url) });
 }
 
-const pages = /^\/(?:authorize|sign-out|interaction|callback|approval|device(?!\/authorization$))(?:\/|$)/;
+const pages = /^\/(?:authorize|sign-out|interaction|callback|approvals?|device(?!\/authorization$))(?:\/|$)/;
 const isDevicePath = /^\/device(?:\/|$)/;
 
 /** Refuses a caller whose address has sent too many requests, to people as a page and else as an OAuth error. */

@@ -68,6 +68,8 @@ interface TriedCredentials {
   readonly tokenEndpoint: string;
   /** The request without the client. */
   readonly form: URLSearchParams;
+  /** `claims_supported` of the provider; undefined: its metadata do not say. */
+  readonly claims: readonly string[] | undefined;
 }
 
 const TIMEOUT_SECONDS = 10;
@@ -88,6 +90,19 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
     const published = ensure(keys, provider, () => createKeysAt(jwksUri, settings));
     const algorithms = [...signatureAlgorithms];
     await verifiedBy(published, () => compactVerify(idToken, published, { algorithms }));
+  }
+
+  /** What the userinfo endpoint adds. A name is for pages alone: without an answer, the person has none. */
+  async function userInfoFor(
+    provider: openid.Configuration,
+    idToken: openid.IDToken,
+    accessToken: string,
+  ): Promise<Partial<openid.UserInfoResponse>> {
+    if (provider.serverMetadata().userinfo_endpoint === undefined) return {};
+    const isNeeded = reader.lacks(idToken);
+    if (!isNeeded && labelOf(idToken) !== undefined) return {};
+    const found = openid.fetchUserInfo(provider, accessToken, idToken.sub);
+    return isNeeded ? found : found.catch(() => ({}));
   }
 
   return {
@@ -134,8 +149,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       // The provider may ignore what it was asked for: OpenID Connect Core §3.1.2.1 makes it a wish.
       if (acrValues !== undefined && (acr === undefined || !acrValues.split(' ').includes(acr)))
         throw new UnmetAuthentication();
-      const wantsUserInfo = reader.lacks(idToken) && provider.serverMetadata().userinfo_endpoint !== undefined;
-      const userInfo = wantsUserInfo ? await openid.fetchUserInfo(provider, tokens.access_token, idToken.sub) : {};
+      const userInfo = await userInfoFor(provider, idToken, tokens.access_token);
       return {
         subject: idToken.sub,
         authTime: idToken.auth_time,
@@ -143,7 +157,7 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
         sid: idToken['sid'],
         email: idToken['email_verified'] === false ? undefined : idToken['email'],
         claims: reader.read(idToken, userInfo),
-        label: labelOf(idToken),
+        label: labelOf(idToken) ?? labelOf(userInfo),
       };
     },
     async tryCredentials() {
@@ -152,7 +166,8 @@ export function createProviderClient(settings: IdentityProvider, redirectUri: st
       const parameters = { code: madeUp, redirect_uri: redirectUri, code_verifier: madeUp };
       const error = await errorOf(openid.genericGrantRequest(provider, 'authorization_code', parameters));
       const form = new URLSearchParams({ grant_type: 'authorization_code', ...parameters });
-      return { error, tokenEndpoint: reachable(provider.serverMetadata().token_endpoint ?? '', settings), form };
+      const { token_endpoint: endpoint = '', claims_supported: claims } = provider.serverMetadata();
+      return { error, tokenEndpoint: reachable(endpoint, settings), form, claims };
     },
   };
 }
@@ -197,7 +212,12 @@ async function clientAuthOf(credentials: IdentityProvider['credentials']): Promi
 }
 
 /** What people know a person by. An unverified address, in whatever claim, could be that of another person. */
-export function labelOf({ email, email_verified: isVerified, preferred_username: username, name }: openid.IDToken) {
+export function labelOf({
+  email,
+  email_verified: isVerified,
+  preferred_username: username,
+  name,
+}: Partial<openid.UserInfoResponse>): string | undefined {
   const isName = (text: unknown): text is string => typeof text === 'string' && text !== '' && !text.includes('@');
   const label = isVerified === true && typeof email === 'string' ? email : [username, name].find(isName);
   return label?.slice(0, 200);

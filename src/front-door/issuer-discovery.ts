@@ -1,8 +1,4 @@
 import * as openid from 'openid-client';
-import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
-import { request as requestTls } from 'node:https';
-import { Readable } from 'node:stream';
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -19,6 +15,7 @@ import { readJwkSet } from '../tokens/servers/jwk-set.ts';
 import { reachable } from '../tokens/servers/discovery.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { boundedAnswer } from '../core/lib/http/bodies.ts';
+import { ownFetch } from '../tokens/servers/own-fetch.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
 import { reasonOf } from '../core/lib/wording.ts';
@@ -78,26 +75,11 @@ export function createIssuerFetch(from: Reached): (url: string, options: object)
   const fetched = async (url: string, options: object): Promise<Response> => {
     const request = new Request(reachable(url, from), { ...options, redirect: 'error' });
     if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`);
-    const answer = await boundedAnswer(await (ca === undefined ? fetch(request) : getTrusting(request, ca)), MAX_BYTES);
+    const answer = await boundedAnswer(await ownFetch(request, { ca }), MAX_BYTES);
     if (outage !== undefined && answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
     return isJson(answer) ? withoutNullMembers(answer) : answer;
   };
   return outage === undefined ? fetched : (url, options) => outage.during(() => fetched(url, options));
-}
-
-/** A GET by TLS with other authorities than those of the system, which `fetch` cannot have. */
-async function getTrusting({ url, headers, signal }: Request, ca: string): Promise<Response> {
-  const request = requestTls(url, { ca, agent: false, headers: Object.fromEntries(headers), signal });
-  // A failure after the answer has begun ends its body too.
-  request.on('error', () => {});
-  const [response] = (await once(request.end(), 'response')) as [IncomingMessage];
-  const { statusCode = 0, headers: fields } = response;
-  const type = fields['content-type'];
-  return new Response(Readable.toWeb(response) as ReadableStream<Uint8Array>, {
-    // Response takes no informational status, and no redirect is followed.
-    status: statusCode < 200 || statusCode >= 300 ? 502 : statusCode,
-    headers: type === undefined ? {} : { 'content-type': type },
-  });
 }
 
 function isJson({ headers }: Response): boolean {

@@ -32,6 +32,8 @@ button { margin: 1.25rem .5rem 0 0; padding: .6rem 1.25rem; font: inherit; font-
   color: var(--accent); background: transparent; border: 1px solid var(--accent); border-radius: .4rem; }
 button.primary { color: light-dark(#fff, #11151c); background: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+.inbox { padding: 0; list-style: none; } .inbox li { margin: 0; padding: .75rem 0; border-top: 1px solid var(--line); }
+.inbox a { font-weight: 600; }
 table { width: 100%; margin-top: 1.5rem; border-collapse: collapse; font-size: .875rem; }
 caption { padding-bottom: .5rem; text-align: left; color: var(--dim); }
 th, td { padding: .3rem .4rem .3rem 0; text-align: left; border-top: 1px solid var(--line); }

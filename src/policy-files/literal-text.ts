@@ -13,11 +13,12 @@ import { describeValue } from '../core/lib/json/describe-value.ts';
 export function textMistake(text: string, { isPlain }: { readonly isPlain: boolean }): string | undefined {
   const meant = `{ matches: ${describeValue(`^${escaped(text)}$`)} } if this text is meant`;
   const literal = `${describeValue(text)} is compared as it is written`;
+  if (/^\{ *claim: *[^{}]+\}$/.test(text)) return `${literal}; write ${text} without quotes`;
   if (isPlain && /^(?:[Yy]es|[Nn]o|[Oo]n|[Oo]ff)$/.test(text)) {
     const truth = /^(?:yes|on)$/i.test(text);
     return `${describeValue(text)} is a text in YAML 1.2; write ${truth}, or put the text in quotes`;
   }
-  if (isVariable(text)) return `${literal}, and names no variable; write the value itself, or ${meant}`;
+  if (isVariable(text)) return `${literal}, and names no variable; ${claimRemedy(text)}, or ${meant}`;
   if (isExpression(text)) return `${literal}; write { matches: ${describeValue(text)} }, or ${meant}`;
   if (text === '*') return `${literal}; write { present: true } for any value, or ${meant}`;
   if (text.includes('*')) return `${literal}; write { matches: ${describeValue(expressionOf(text))} }, or ${meant}`;
@@ -39,6 +40,22 @@ function isExpression(text: string): boolean {
 
 function isVariable(text: string): boolean {
   return /\{\{.*\}\}|^\{[A-Za-z_][\w.]*\}$|^\$\.?[A-Za-z_][\w]*(?:\.\w+)*$/.test(text);
+}
+
+/** What to write in place of a variable of another language, such as `${claims.sub}`, where a value is compared. */
+export function claimRemedy(variable: string): string {
+  const path = variable
+    .replaceAll(/[${}\s]/g, '')
+    .replace(/^\.?(?:(?:caller|claims?|jwt|principal|token|user)[.:])*/, '');
+  const name = /^\w+$/.test(path) ? path : /^\w+(?:\.\w+)+$/.test(path) ? `/${path.replaceAll('.', '/')}` : 'NAME';
+  return `write { claim: ${name} } for a claim of the caller`;
+}
+
+/** The mistake in a prefix of `within`, which is compared segment by segment. */
+export function prefixMistake(text: string): string | undefined {
+  const literal = `${describeValue(text)} is compared as it is written`;
+  if (isVariable(text) || /\{[^{}]*\}/.test(text)) return `${literal}; write a list such as [/data, { claim: NAME }]`;
+  return text.includes('*') ? `${literal}; write the path alone: what is below it is within it` : undefined;
 }
 
 /** A regular expression that matches what a pattern with `*` seems to mean. */
@@ -73,7 +90,8 @@ export function nameMistake(
 function requestMistake(name: string): string | undefined {
   const [parameter] = /(?<=\/):[A-Za-z_]\w*(?=\/|$)/.exec(name) ?? [];
   if (parameter !== undefined) {
-    return `covers only the path with ${JSON.stringify(parameter)} itself; write * for any segment`;
+    const remedy = `write {${parameter.slice(1)}} or * for any segment`;
+    return `covers only the path with ${JSON.stringify(parameter)} itself; ${remedy}`;
   }
   const [part] = /(?<=\/)[^/]*(?:\\|\)|\]|\$$|\+$)[^/]*/.exec(name) ?? [];
   return part === undefined

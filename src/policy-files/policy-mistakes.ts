@@ -5,6 +5,7 @@
 
 import { conditionsInParts } from '../policy-parts/parts.ts';
 import type { PastDocument } from '../policy-parts/history/document.ts';
+import { isObject } from '../core/lib/json/own-member.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import {
   conditionsIn,
@@ -14,7 +15,7 @@ import {
   type ValueDocument,
 } from '../core/policy/document.ts';
 import { claimPathMistake } from '../core/config/claim-path.ts';
-import { elementMistake, nameMistake, textMistake } from './literal-text.ts';
+import { claimRemedy, elementMistake, nameMistake, prefixMistake, textMistake } from './literal-text.ts';
 import type { Path } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
 
@@ -71,12 +72,16 @@ export function placeholdersIn(value: unknown, path: Path = []): readonly Violat
   });
 }
 
+/** Keys below which a value may be `{ claim: NAME }`. */
+const takingClaims = new Set(['claims', 'arguments', 'variables']);
+
 function placeholderIn(text: string, path: Path, part: 'key' | 'value'): readonly Violation[] {
   if (/\$\{(?:env|file):/.test(text)) return [{ path, part, message: 'placeholders work in gateway.yaml only' }];
   const [variable] = (path.at(-1) !== 'matches' && /\$\{[\w.:/[\]-]+\}/.exec(text)) || [];
   if (variable === undefined) return [];
   const literal = `${describeValue(variable)} is no variable: a policy takes it as it is written`;
-  return [{ path, part, message: `${literal}; write the value itself` }];
+  const isCompared = part === 'value' && path.some((key) => takingClaims.has(String(key)));
+  return [{ path, part, message: `${literal}; ${isCompared ? claimRemedy(variable) : 'write the value itself'}` }];
 }
 
 interface PlacedText {
@@ -109,13 +114,35 @@ function valueWarnings(value: ValueDocument, path: Path, isPlain: (path: Path) =
     list.flatMap((each, index) => whole(each, [...at, index]));
   if (Array.isArray(value)) return members(value as readonly unknown[], path);
   if (typeof value !== 'object') return whole(value, path);
-  const { equals, one_of: oneOf = [], contains, not } = value as PredicateDocument;
+  const { equals, one_of: oneOf = [], contains, within = [], not } = value as PredicateDocument;
+  const prefixes = typeof within === 'string' ? [within] : Array.isArray(within) ? within : [];
   return [
+    ...operandWarnings(value, path),
     ...whole(equals, [...path, 'equals']),
     ...(Array.isArray(oneOf) ? members(oneOf as readonly unknown[], [...path, 'one_of']) : []),
     ...(typeof contains === 'string' ? elementWarnings({ text: contains, path: [...path, 'contains'] }) : []),
+    ...prefixes.flatMap((each, index) => {
+      const at = typeof within === 'string' ? [] : [index];
+      return typeof each === 'string' ? warningOf([...path, 'within', ...at], prefixMistake(each)) : [];
+    }),
     ...(not === undefined ? [] : valueWarnings(not, [...path, 'not'], isPlain)),
   ];
+}
+
+/** Names of claims that `{ claim: NAME }` has, at any depth of a value. */
+function operandWarnings(value: object, path: Path): readonly Violation[] {
+  return Object.entries(value).flatMap(([key, inner]: readonly [string, unknown]) => {
+    if (key === 'not') return [];
+    const at = [...path, Array.isArray(value) ? Number(key) : key];
+    if ((key === 'claim' || key === 'caller') && typeof inner === 'string') return warningOf(at, operandMistake(inner));
+    return isObject(inner) || Array.isArray(inner) ? operandWarnings(inner, at) : [];
+  });
+}
+
+function operandMistake(name: string): string | undefined {
+  const [, meant] = /^\$\{?([A-Za-z_][\w-]*)\}?$/.exec(name) ?? [];
+  if (meant === undefined) return claimPathMistake(name);
+  return `${describeValue(name)} is no variable; write ${describeValue(meant)}`;
 }
 
 /** Warnings of the names of entries, and of what their rules over time name. */

@@ -7,7 +7,7 @@ import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
-import { revocations } from '../capabilities/all.ts';
+import { openEgress, revocations } from '../capabilities/all.ts';
 import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
@@ -19,6 +19,7 @@ import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
+import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
@@ -120,13 +121,16 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if (next.routes.some(({ protocol }) => protocol === 'mcp')) {
       mcp ??= (await import('../mcp/mcp-route.ts')).createMcp(clock, randomUUID);
     }
+    const egress = await openEgress(next, process.env);
     const before = clients;
     const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const ledBefore = leadOwnRequests(egress);
     const configScope = configScopeOf(next, prepared.limiters);
     try {
       const built = createGateway(next, configScope, processScope);
       gateway = tracing === undefined ? built : traced(built, tracing, next, processScope.listeners);
     } catch (error) {
+      leadOwnRequests(ledBefore);
       prepared.drop();
       closeUnlessIn(before, configScope.clients);
       throw error;
@@ -139,6 +143,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     events.configLoaded(next.hash);
     for (const stream of open.all()) endIfRefused(stream);
     for (const warning of next.warnings) log.event('warn', warning);
+    if (egress !== undefined) log.event('info', OWN_REQUESTS_LED, egress.proxies);
     if (surroundings.revocation === undefined && revocations?.settingsOf(next) !== undefined)
       log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }
@@ -236,6 +241,9 @@ async function showPage(call: Call, page: PersonPage): Promise<void> {
   const shown = plainPage(page);
   answer(call, 200, pageHeaders(shown), document(shown));
 }
+
+/** The line of the log that says which proxies lead requests of the gateway's own, by the scheme of the target. */
+export const OWN_REQUESTS_LED = "a proxy leads the gateway's own requests";
 
 type Clients = ConfigScope['clients'];
 

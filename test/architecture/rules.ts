@@ -134,6 +134,26 @@ function mayImport(path: string, target: string): boolean {
   return layerOf(to) !== -1 && layerOf(to) < layerOf(from);
 }
 
+/** What opens requests: those of the process itself, in one file, and those to servers that no proxy leads to. */
+const opensRequests = new Set([
+  'src/core/lib/http/own-requests.ts',
+  // The proxy itself.
+  'src/capabilities/egress/proxies.ts',
+  // Upstreams, and the admin listener.
+  'src/mcp/client/ask-server.ts',
+  'src/commands/operator.ts',
+]);
+
+/** The lines that open a request past `own-requests.ts`. */
+export function otherRequests(files: readonly SourceFile[]): readonly string[] {
+  const opens = /(?<![.#\w])fetch\(|\bhttps?\.request\(|\brequest\b.* from 'node:https?'/;
+  return files
+    .filter(({ path }) => !opensRequests.has(path))
+    .flatMap(({ path, text }) => text.split('\n').map((line) => ({ path, line: line.trim() })))
+    .filter(({ line }) => !line.startsWith('*') && opens.test(line))
+    .map(({ path, line }) => `${path}: ${line}`);
+}
+
 /** How many imports lead from each room to each other one that it may not import, as `A → B`. */
 export function wrongArrows(files: readonly SourceFile[]): Readonly<Record<string, number>> {
   const arrows = files.flatMap((file) =>

@@ -124,6 +124,45 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
     }
   });
 
+  test('R-355: a person finds what waits for a decision, by names, and nothing else', async () => {
+    const refused = await transfer({ from: 'acc-1', to: 'acc-2', amount: 9000 });
+    for (const [name, options] of [
+      ['wide-light', { viewport: { width: 1280, height: 900 }, colorScheme: 'light' }],
+      ['narrow-dark', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' }],
+    ] as const) {
+      await withPage(
+        browser,
+        async (page) => {
+          await page.goto(`${new URL(world.mcpUrl).origin}/approvals`);
+          await page.getByRole('heading', { name: 'Calls that wait for you' }).waitFor();
+          expect(page.url()).toBe(`${world.issuer}/approvals`);
+          const text = await page.locator('main').innerText();
+          for (const each of ['transfer_funds', 'alice@acme.com', 'eve@acme.com']) expect(text).toContain(each);
+          expect(text).not.toContain('9000');
+          const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+          expect(await page.evaluate(wide)).toBe(0);
+          await keepScreenshot(page, `approvals-${name}`);
+          await page.locator(`a[href="${urlOf(refused).replace(/.*\//, `${world.issuer}/approval/`)}"]`).click();
+          await page.getByRole('heading', { name: 'Approve this call?' }).waitFor();
+          expect(await page.evaluate(wide)).toBe(0);
+          await page.getByRole('link', { name: 'All calls that wait for you' }).click();
+          await page.getByRole('heading', { name: 'Calls that wait for you' }).waitFor();
+        },
+        options,
+      );
+    }
+    for (const [sub, roles] of [
+      ['mallory', ['trader']],
+      ['alice', ['supervisor']],
+    ] as const) {
+      world.provider.person = { sub, claims: { email_verified: true, email: `${sub}@acme.com`, roles: [...roles] } };
+      await withPage(browser, async (page) => {
+        await page.goto(`${world.issuer}/approvals`);
+        await page.getByText('No call waits for your decision.').waitFor();
+      });
+    }
+  });
+
   test('R-329: neither another site nor another person decides', async () => {
     const refused = await transfer({ from: 'acc-1', to: 'acc-2', amount: 7000 });
     const id = urlOf(refused).split('/').at(-1) ?? '';

@@ -24,6 +24,7 @@ export const examples: Readonly<Record<string, Example>> = {
   },
   console: { key: 'console', top: { console: { grafana: url } } },
   'decision-points': { key: 'decision_points', top: { decision_points: { acme: { url } } } },
+  egress: { key: 'egress', top: { egress: { proxy: url } } },
   exchange: {
     key: 'routes[0].upstream.exchange',
     route: { upstream: { url, token: 'exchange', exchange: { client_id: 'a', client_secret: 'b' } } },

@@ -23,7 +23,10 @@ const testFolder = new URL('../../docs/cookbook/', import.meta.url);
 const tests = new Set((await readdir(testFolder)).map((file) => file.replace('.test.yaml', '')));
 /** The other pages that show parts of `gateway.yaml` or a policy: page and section → its text. */
 const shown = new Map<string, string>();
-const pages = 'running deployment forward-auth sender-constrained-tokens configuration'.split(' ');
+const pages =
+  'replicas tls-and-proxies limits migrating deployment forward-auth sender-constrained-tokens configuration'.split(
+    ' ',
+  );
 for (const page of pages.map((name) => `${name}.md`)) {
   const intro = (await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8')).split(/^## /m)[0] ?? '';
   for (const [heading, text] of [['', intro] as const, ...(await sectionsOf(page))]) {
@@ -37,7 +40,13 @@ const env = {
   SSF_TOKEN: 'a-token-of-the-receiver',
   ADMIN_TOKEN: 'of-the-operators-0123',
 };
-const tls = { 'tls/tls.crt': pem('server'), 'tls/tls.key': pem('server-key'), 'tls/clients.crt': pem('ca') };
+/** Secrets and certificates, as files. */
+const tls = {
+  'secrets/crm': 'k3y',
+  'tls/tls.crt': pem('server'),
+  'tls/tls.key': pem('server-key'),
+  'tls/clients.crt': pem('ca'),
+};
 
 /** A recipe's files, completed by the usual keys, and the names of its policies. */
 function situationOf(recipe: string): { readonly names: readonly string[]; readonly situation: Situation } {
@@ -70,9 +79,10 @@ test('the other pages have parts of the files, and docs/configuration.md has one
   const keys = [...(await sectionsOf('configuration.md')).keys()].map((heading) => `configuration.md#${heading}`);
   expect(keys.length).toBeGreaterThan(10);
   expect([...shown.keys()]).toEqual([
-    'running.md#Several replicas',
-    'running.md#TLS',
-    'running.md#Rate limits',
+    'replicas.md#',
+    'tls-and-proxies.md#TLS',
+    'limits.md#Rate limits',
+    'migrating.md#From agentgateway',
     'deployment.md#Proxies in front',
     'forward-auth.md#',
     'sender-constrained-tokens.md#DPoP',

@@ -3,11 +3,32 @@ import { expect, test } from 'vitest';
 import { restartKeys } from '../../schema/compile.ts';
 import gatewaySchema from '../../schema/gateway.schema.json' with { type: 'json' };
 import { commands } from '../../src/commands/commands.ts';
-import { sectionsOf } from './page.ts';
+import { blocksIn } from './page.ts';
 
-test('docs/running.md has every command', async () => {
-  const text = (await sectionsOf('running.md')).get('Commands') ?? '';
+test('docs/commands.md has every command', async () => {
+  const text = await readFile('docs/commands.md', 'utf8');
   for (const name of Object.keys(commands)) expect(text).toContain(`\`sallyport ${name}`);
+});
+
+test('commands in blocks of the pages exist, with their options', async () => {
+  const pages = (await readdir('docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`);
+  const wrong: string[] = [];
+  let count = 0;
+  for (const page of ['README.md', ...pages]) {
+    const shell = blocksIn(await readFile(page, 'utf8')).filter(({ language }) => language === 'sh');
+    const lines = shell.flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, '').split('\n'));
+    for (const line of lines) {
+      const [, name = '', rest = ''] = /(?:^|npx |bin\/)sallyport ([a-z-]+)([^#|&>]*)/.exec(line) ?? [];
+      if (name === '' || name === 'help') continue;
+      count += 1;
+      const options = Object.entries(commands[name]?.options ?? {});
+      const known = new Set(options.flatMap(([long, { short }]) => [`--${long}`, `-${short}`]));
+      const unknown = (rest.match(/(?<=\s)-{1,2}[a-z][\w-]*/g) ?? []).filter((option) => !known.has(option));
+      if (commands[name] === undefined || unknown.length > 0) wrong.push(`${page}: ${line}`);
+    }
+  }
+  expect(count).toBeGreaterThan(40);
+  expect(wrong).toEqual([]);
 });
 
 test('docs/configuration.md marks each key that needs a restart', async () => {

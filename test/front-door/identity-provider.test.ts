@@ -15,10 +15,13 @@ const redirectUri = 'http://127.0.0.1:1/callback/corporate';
 let idToken: Record<string, unknown>;
 let key: typeof issuer.key;
 let answered: Record<string, unknown>;
+/** The answer of its userinfo endpoint; undefined: it has none. */
+let userInfo: object | undefined;
 
 beforeEach(() => {
   idToken = {};
   answered = {};
+  userInfo = undefined;
   key = issuer.key;
   const { url } = issuer;
   async function sendToken(response: ServerResponse): Promise<void> {
@@ -29,7 +32,12 @@ beforeEach(() => {
   issuer.intercept = (request, response) => {
     if (request.url === '/.well-known/openid-configuration') {
       const endpoints = { authorization_endpoint: `${url}/auth`, token_endpoint: `${url}/token` };
-      sendJson(response, 200, { issuer: url, jwks_uri: `${url}/jwks`, ...endpoints });
+      const more = userInfo ? { userinfo_endpoint: `${url}/userinfo` } : {};
+      sendJson(response, 200, { issuer: url, jwks_uri: `${url}/jwks`, ...endpoints, ...more });
+      return true;
+    }
+    if (request.url === '/userinfo' && userInfo !== undefined) {
+      sendJson(response, 'error' in userInfo ? 500 : 200, userInfo);
       return true;
     }
     if (request.url !== '/token') return false;
@@ -92,6 +100,25 @@ describe('the log has what the provider says of a failure', () => {
     const client = createClient();
     const answer = new URL(`${redirectUri}?error=access_denied&error_description=No+consent&state=s`);
     expect(await client.finish(answer, checks).catch(logged)).toContain(': "access_denied": "No consent"');
+  });
+});
+
+describe('the name by which people know a person', () => {
+  test.for<[what: string, idToken: object, answer: object, label: string | undefined]>([
+    ['is in the ID token', { role: 'r', name: 'Alice' }, { sub: 'alice', name: 'Other' }, 'Alice'],
+    ['is at the userinfo endpoint', { role: 'r' }, { sub: 'alice', name: 'Alice' }, 'Alice'],
+    ['is asked for with the claims', {}, { sub: 'alice', name: 'Alice', role: 'r' }, 'Alice'],
+    ['is absent where the endpoint fails', { role: 'r' }, { error: 'x' }, undefined],
+    ['is absent where the answer is of another person', { role: 'r' }, { sub: 'bob', name: 'Bob' }, undefined],
+  ])('%s', async ([, claims, answer, label]) => {
+    idToken = { ...claims };
+    userInfo = answer;
+    expect(await createClient().signIn()).toMatchObject({ claims: { role: 'r' }, label });
+  });
+
+  test('a claim that only a failing userinfo endpoint has is no sign-in', async () => {
+    userInfo = { error: 'x' };
+    await expect(createClient().signIn()).rejects.toBeInstanceOf(Error);
   });
 });
 

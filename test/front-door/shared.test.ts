@@ -101,8 +101,8 @@ describe.runIf(hasRedis)('with a store', () => {
     });
   });
 
-  test('works with exactly the permissions of docs/running.md', async () => {
-    const page = await readFile(new URL('../../docs/running.md', import.meta.url), 'utf8');
+  test('works with exactly the permissions of docs/replicas.md', async () => {
+    const page = await readFile(new URL('../../docs/replicas.md', import.meta.url), 'utf8');
     const rules = [...page.matchAll(/`([~&]sallyport:v1:[^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
     await redis.client.aclSetUser('front', ['on', '>secret', ...rules]);
     const [revoked, told] = [[] as string[], listener()];

@@ -60,6 +60,7 @@ describe('the page of an approval', () => {
     now: 0,
     signedInAs: 'eve',
     signOutUrl: '/sign-out',
+    inboxUrl: '/approvals',
     ...more,
   });
   const pageOf = (...about: Parameters<typeof view>): string => approvalPage(view(...about)).body.markup;

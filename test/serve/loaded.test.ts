@@ -70,6 +70,7 @@ const features = {
   MCP: /^src\/mcp\//,
   'parts of the policy language': /^src\/policy-parts\/(?:approvals|history)\/(?:approval|part|rules|counting)\.ts/,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
+  egress: /^src\/capabilities\/egress\/proxies\.ts/,
   // prom-client uses its API.
   telemetry: /^node_modules\/@opentelemetry\/(?!api\/)/,
 };
@@ -138,6 +139,7 @@ forward_auth: { listen: 127.0.0.1:0 }
 approvals: { authorization_servers: [main] }
 decision_points: { acme: { url: "UPSTREAM" } }
 revocation: { keep: 1d }
+egress: { proxy: http://proxy.test:3128 }
 shared: redis://127.0.0.1:1
 session_key: k3y-of-at-least-thirty-two-characters
 on_store_failure: open

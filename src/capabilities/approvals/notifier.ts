@@ -1,10 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { request as requestTls } from 'node:https';
 import { type BackOff, createBackOff } from '../../core/lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from './book.ts';
 import type { ApprovalSettings } from '../../core/model/approval-settings.ts';
 import { shownView } from './api.ts';
-import { http } from '../../core/lib/http/node-http.ts';
+import { openRequest } from '../../core/lib/http/own-requests.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
 const MAX_WAITING = 1_000;
@@ -113,7 +112,7 @@ export class Notifier {
     const seconds = Math.floor(Date.now() / 1000);
     const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const request = (url.startsWith('https:') ? requestTls : http.request)(url, {
+    const request = openRequest(new URL(url), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',

@@ -141,7 +141,7 @@ function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, show
   const hasPage = endpoint.authorizationServers.some(({ name }) => name === FRONT_DOOR);
   return {
     endpoint,
-    /** Leads a person to the page of the front door, or says how the call is decided without one. */
+    /** Leads a person to the pages of the front door, or says how the call is decided without one. */
     receive(call) {
       const isPage = call.request.headers.accept?.includes('text/html') === true;
       if (call.fields.authorization !== undefined || !isPage || call.method !== 'GET') return false;
@@ -151,8 +151,8 @@ function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, show
         void showPage(call, howDecidedPage(id)).catch(() => call.response.destroy());
         return true;
       }
-      if (id === '') return false;
-      answer(call, 303, { Location: `${frontDoor.issuer}/approval/${id}`, 'Cache-Control': 'no-store' });
+      const place = id === '' ? 'approvals' : `approval/${id}`;
+      answer(call, 303, { Location: `${frontDoor.issuer}/${place}`, 'Cache-Control': 'no-store' });
       return true;
     },
     async answer({ call, grant: { principal } }, ofOrigin) {

@@ -2,6 +2,7 @@ import { createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from '
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { boundedAnswer } from '../../core/lib/http/bodies.ts';
+import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { Gatherer } from '../../core/lib/gatherer.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
@@ -96,7 +97,7 @@ async function fileOf(path: string): Promise<string> {
 
 async function fetchedKeys(url: string): Promise<string> {
   try {
-    const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(KEYS_MS) });
+    const response = await ownFetch(url, { redirect: 'error', signal: AbortSignal.timeout(KEYS_MS) });
     if (!response.ok) throw new Failure(`--keys: ${url} answers ${response.status}`);
     return await (await boundedAnswer(response, MAX_KEYS_BYTES)).text();
   } catch (error) {

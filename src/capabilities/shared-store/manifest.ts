@@ -1,5 +1,5 @@
 /**
- * The store that processes and replicas share, `docs/running.md#several-replicas`.
+ * The store that processes and replicas share, `docs/replicas.md`.
  *
  * @module
  */

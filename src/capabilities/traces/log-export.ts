@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { within } from '../../core/lib/clock.ts';
 import { boundedAnswer } from '../../core/lib/http/bodies.ts';
+import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { isObject, ownMemberAt } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import type { Telemetry } from './settings.ts';
@@ -124,7 +125,7 @@ interface Post {
 
 async function post(url: string, { body, headers, signal }: Post): Promise<Posted> {
   try {
-    const response = await fetch(url, {
+    const response = await ownFetch(url, {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body,

@@ -28,6 +28,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace';
 import { within } from '../../core/lib/clock.ts';
+import { ownEgress } from '../../core/lib/http/own-requests.ts';
 import { traceparentOf, type TraceContext } from '../../core/lib/http/trace-context.ts';
 import type { Span, SpanAttributes, Tracer } from './span.ts';
 import type { Telemetry } from './settings.ts';
@@ -246,9 +247,31 @@ function createSpanExport(
   headers: Readonly<Record<string, string>>,
   observer: SpanExportObserver,
 ): SpanExport {
-  const exporter = new OTLPTraceExporter({ url: `${otlp}/v1/traces`, headers, timeoutMillis: TIMEOUT_MS });
+  let egress = ownEgress();
+  let exporter = exporterOf();
   let pending = 0;
   let isAway = false;
+
+  function exporterOf(): OTLPTraceExporter {
+    const url = `${otlp}/v1/traces`;
+    const agent = egress?.agentFor(new URL(url));
+    return new OTLPTraceExporter({
+      url,
+      headers,
+      timeoutMillis: TIMEOUT_MS,
+      ...(agent !== undefined && { httpAgentOptions: () => agent }),
+    });
+  }
+
+  /** The exporter keeps the agent of its beginning; a reload may have changed the proxy. */
+  function currentExporter(): OTLPTraceExporter {
+    if (egress !== ownEgress()) {
+      egress = ownEgress();
+      void exporter.shutdown();
+      exporter = exporterOf();
+    }
+    return exporter;
+  }
 
   function sent(count: number, error: Error | undefined): void {
     pending -= count;
@@ -261,7 +284,7 @@ function createSpanExport(
   const observed: SpanExporter = {
     export(spans, done) {
       try {
-        exporter.export(spans, (result) => {
+        currentExporter().export(spans, (result) => {
           // The enum itself is in a package that is no dependency.
           const code: number = result.code;
           sent(spans.length, code === SUCCESS ? undefined : (result.error ?? new Error('not taken')));

@@ -1,5 +1,6 @@
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { anyPattern } from '../../front-door/url-pattern.ts';
+import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
@@ -146,7 +147,7 @@ async function examineChallenge(on: Findings, route: Route, config: Config): Pro
   const url = config.publicUrl + route.path;
   const remedy = 'let the proxy in front of the gateway pass the status and WWW-Authenticate on';
   try {
-    const response = await fetch(url, {
+    const response = await ownFetch(url, {
       method: 'POST',
       redirect: 'manual',
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
@@ -267,12 +268,15 @@ function sampleUris({ redirectUris }: ClientQuirks): readonly string[] {
 
 async function register(on: Findings, url: string, title: string, uris: readonly string[]): Promise<Finding> {
   try {
-    const { status, text } = await fetchText(url, 'POST', {
-      client_name: `${title} (sallyport doctor)`,
-      redirect_uris: uris,
-      token_endpoint_auth_method: 'none',
-      grant_types: ['authorization_code'],
-      response_types: ['code'],
+    const { status, text } = await fetchText(url, {
+      method: 'POST',
+      json: {
+        client_name: `${title} (sallyport doctor)`,
+        redirect_uris: uris,
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+      },
     });
     if (status === 201) return on.ok('it could register itself; remove the client "(sallyport doctor)" there');
     const answer = parsedJson(text);

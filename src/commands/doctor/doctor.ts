@@ -1,6 +1,7 @@
 import { loadConfig } from '../../serve/config/load.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
-import { capabilities } from '../../capabilities/all.ts';
+import { capabilities, openEgress } from '../../capabilities/all.ts';
+import { isLed, leadOwnRequests } from '../../core/lib/http/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config } from '../../core/model/config.ts';
@@ -32,6 +33,7 @@ export async function doctor({ config: file, token, route, client, register }: O
   if (client !== undefined && token !== undefined) throw new UsageError('--client cannot be combined with --token');
   const value = await tokenOnStdin(token);
   const config = await loadConfig(file);
+  leadOwnRequests(await openEgress(config, process.env));
   const counts = { ok: 0, warn: 0, fail: 0 };
   const findings =
     client === undefined
@@ -121,7 +123,7 @@ async function examineServers({ config, servers }: Deployment): Promise<readonly
 async function isNotStarted({ issuer, listen, server }: FrontDoor): Promise<boolean> {
   if (server.backchannel !== ownBackchannel(issuer, listen)) return false;
   try {
-    await fetchText(server.backchannel, 'HEAD');
+    await fetchText(server.backchannel, { method: 'HEAD' });
     return false;
   } catch (error) {
     return reasonOf(error) === 'ECONNREFUSED';
@@ -148,7 +150,7 @@ export async function examineClock({ authorizationServers }: Config): Promise<re
     const on = findingsOn('clock');
     const sentAt = Date.now();
     // The examination of the server itself says that it cannot be reached.
-    const date = await fetchText(backchannel, 'HEAD').then(
+    const date = await fetchText(backchannel, { method: 'HEAD' }).then(
       ({ headers }) => headers.get('date'),
       () => null,
     );
@@ -198,7 +200,7 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
 
 async function examineHttp(on: Findings, url: string, headers: Headers): Promise<Finding> {
   try {
-    const { status } = await fetchText(url, 'HEAD', undefined, headers);
+    const { status } = await fetchText(url, { method: 'HEAD', fields: headers, fetchBy: fetch });
     // RFC 9110 §15.5.20.
     if (status === 421)
       return on.fail(`${url} answered 421: it checks Host, and does not serve this one`, remedyForHost(url));
@@ -236,12 +238,16 @@ async function examineOwn({ tls }: Config, now: number): Promise<readonly Findin
 }
 
 function httpsOrigins({ publicUrl, authorizationServers, routes }: Config): ReadonlyMap<string, string> {
-  const named = [
-    ...routes.map(({ name, upstream }) => [upstream.origin, `routes.${name}.upstream`] as const),
+  const own = [
     ...[...authorizationServers].map(
       ([name, { backchannel }]) => [new URL(backchannel).origin, `authorization_servers.${name}`] as const,
     ),
     [publicUrl, 'public_url'] as const,
+  ];
+  const named = [
+    ...routes.map(({ name, upstream }) => [upstream.origin, `routes.${name}.upstream`] as const),
+    // What a proxy leads to cannot be looked at past it.
+    ...own.filter(([origin]) => !isLed(new URL(origin))),
   ];
   return new Map(named.filter(([origin]) => origin.startsWith('https:')));
 }

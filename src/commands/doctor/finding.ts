@@ -1,6 +1,7 @@
 /** @module What the examinations of `doctor` share: their findings, and a request to a server. */
 
 import { boundedAnswer } from '../../core/lib/http/bodies.ts';
+import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 
@@ -21,6 +22,15 @@ export interface TextAnswer {
   readonly text: string;
 }
 
+interface TextRequest {
+  /** Default: GET. */
+  readonly method?: 'GET' | 'HEAD' | 'POST';
+  readonly json?: object;
+  readonly fields?: Headers;
+  /** Default: as a request of the gateway's own, which a proxy may lead. */
+  readonly fetchBy?: typeof fetch;
+}
+
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
 
@@ -31,12 +41,10 @@ const MAX_BYTES = 256 * 1024;
  */
 export async function fetchText(
   url: string,
-  method: 'GET' | 'HEAD' | 'POST' = 'GET',
-  json?: object,
-  fields: Headers = new Headers(),
+  { method = 'GET', json, fields = new Headers(), fetchBy = ownFetch }: TextRequest = {},
 ): Promise<TextAnswer> {
   if (json !== undefined) fields.set('content-type', 'application/json');
-  const response = await fetch(url, {
+  const response = await fetchBy(url, {
     method,
     redirect: 'manual',
     signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -9,6 +9,7 @@ import { boundedAnswer } from '../../core/lib/http/bodies.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
+import { approvalSettings } from '../../core/model/approval-settings.ts';
 import type { Config } from '../../core/model/config.ts';
 import type {
   AssertionIssuer,
@@ -34,7 +35,7 @@ export async function examineFrontDoor(config: Config, isStarted = true): Promis
   const found = [
     isStarted ? examineMetadata(frontDoor.issuer) : Promise.resolve([notStarted(frontDoor)]),
     examineKeys(frontDoor, config),
-    ...[...frontDoor.providers.values()].map((provider) => examineProvider(provider, frontDoor)),
+    ...[...frontDoor.providers.values()].map((provider) => examineProvider(provider, frontDoor, config)),
     ...[...frontDoor.assertions.values()].map(examineAssertions),
     ...[...frontDoor.workloads.values()].map(examineWorkload),
     ...[...frontDoor.clients.registered].map(examineClientKeys),
@@ -110,13 +111,18 @@ async function examineFolder(file: string): Promise<Finding> {
 
 const undiscovered = 'check issuer, and that it is reachable from here (else set backchannel)';
 
-async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor): Promise<readonly Finding[]> {
+async function examineProvider(
+  provider: IdentityProvider,
+  { issuer }: FrontDoor,
+  config: Config,
+): Promise<readonly Finding[]> {
   const on = findingsOn(`front_door.identity_providers.${provider.name}`);
   const redirectUri = `${issuer}/callback/${provider.name}`;
   const client = createProviderClient(provider, redirectUri, Date.now);
   try {
     const tried = await client.tryCredentials();
-    return [await findingOnCredentials(provider, tried), await examineRedirectUri(client)];
+    const names = approvalSettings.of(config) === undefined ? [] : examineNames(provider, tried);
+    return [await findingOnCredentials(provider, tried), await examineRedirectUri(client), ...names];
   } catch (error) {
     const reason = reasonOf(error);
     const text = `${provider.issuer} cannot be discovered (${reason})`;
@@ -126,6 +132,14 @@ async function examineProvider(provider: IdentityProvider, { issuer }: FrontDoor
 }
 
 type Tried = Awaited<ReturnType<ProviderClient['tryCredentials']>>;
+
+/** Approvers see callers by a verified address or a name, and else by the hash that is their `sub`. */
+function examineNames({ name }: IdentityProvider, { claims }: Tried): readonly Finding[] {
+  if (claims === undefined || ['email', 'name', 'preferred_username'].some((each) => claims.includes(each))) return [];
+  const text = 'claims_supported has no email, name or preferred_username: approvers see callers as hashes';
+  const remedy = 'let it send one of them, in ID tokens or at its userinfo endpoint';
+  return [findingsOn(`front_door.identity_providers.${name}`).warn(text, remedy)];
+}
 
 async function findingOnCredentials(
   { name, credentials }: IdentityProvider,

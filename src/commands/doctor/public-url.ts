@@ -21,7 +21,7 @@ export async function examinePublicUrl(config: Config): Promise<readonly Finding
   if (first === undefined) return [on.ok(`${config.publicUrl}: no route has a resource, so there are no metadata`)];
   const url = metadataUrl(first, config.publicUrl) ?? '';
   try {
-    await fetchText(url, 'HEAD');
+    await fetchText(url, { method: 'HEAD' });
   } catch (error) {
     return [unreachable(on, url, reasonOf(error), config)];
   }

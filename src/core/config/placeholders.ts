@@ -69,7 +69,7 @@ export async function expand(
     if (match === null || hasPlaceholder(placeholder.slice(2))) {
       faults.push({
         path,
-        message: 'a malformed placeholder; write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}',
+        message: `a malformed placeholder; write ${accepted}${claimHint(placeholder)}`,
         isMissing: false,
       });
       return undefined;
@@ -96,4 +96,10 @@ export async function expand(
 /** The secret in the text of a file. The last line break is an editor's or `echo`'s, not the secret's. */
 export function secretIn(text: string): string {
   return text.replace(/\r?\n$/, '');
+}
+
+const accepted = '${env:NAME}, ${env:NAME:-default} or ${file:PATH}';
+
+function claimHint(placeholder: string): string {
+  return /^\$\{claims?[:.]/.test(placeholder) ? '; a claim of the caller is sent by identity' : '';
 }

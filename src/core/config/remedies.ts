@@ -1,12 +1,19 @@
 import { isObject } from '../lib/json/own-member.ts';
 import { quoted } from '../lib/wording.ts';
 
+/** The keywords of a schema by which a remedy is chosen. */
+interface Expected {
+  readonly type?: string | readonly string[];
+  readonly required?: readonly string[];
+  readonly minProperties?: number;
+}
+
 /**
  * The remedy for a value of the wrong type, as the end of a message; empty without one.
  *
- * @param type The keyword of the schema.
+ * @param schema What the value should be.
  */
-export function remedyFor(found: unknown, type: string | readonly string[] = []): string {
+export function remedyFor(found: unknown, { type = [], required = [], minProperties = 0 }: Expected): string {
   const types = [type].flat();
   if (typeof found === 'string' && types.includes('boolean') && /^(?:yes|no|on|off)$/i.test(found)) {
     return `; ${quoted(found)} is a text in YAML 1.2: write ${/^(?:yes|on)$/i.test(found)}`;
@@ -18,8 +25,10 @@ export function remedyFor(found: unknown, type: string | readonly string[] = [])
   }
   if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
   if (wanted === 'object' && (found === null || found === true || found === 'allow')) {
-    return '; write {} for an empty one';
+    return required.length === 0 && minProperties === 0 ? '; write {} for an empty one' : '';
   }
+  if (wanted === 'string' && isObject(found) && typeof found['claim'] === 'string')
+    return '; { claim: NAME } has no meaning here: equals, one_of, contains, within and bounds take it';
   if (wanted === 'array' && typeof found === 'string') return '; put it in [ ]';
   return wanted === 'array' && isObject(found) ? '; begin each entry with "- "' : '';
 }

@@ -126,6 +126,11 @@ function inWords(error: ErrorObject, path: Path): Violation {
     case 'minLength':
     case 'minProperties':
       return { path, part: 'value', message: 'must not be empty' };
+    case 'maxProperties': {
+      const own = 'caller' in Object(data) ? 'caller' : 'claim';
+      const others = Object.keys(Object(data)).filter((key) => key !== own);
+      return { path, part: 'value', message: `${own} stands alone; remove ${others.join(', ')}` };
+    }
     case 'uniqueItems':
       return {
         path: [...path, Math.max(Number(params['i']), Number(params['j']))],
@@ -142,7 +147,7 @@ function inWords(error: ErrorObject, path: Path): Violation {
       break;
     default:
   }
-  const remedy = remedyFor(data, parentSchema?.type);
+  const remedy = remedyFor(data, parentSchema ?? {});
   return { path, part: 'value', message: `expected ${expected}, found ${kindOf(data, path)}${remedy}` };
 }
 
@@ -175,8 +180,15 @@ function unknownKey(key: string, properties: object, path: Path): string {
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   // Deeper down, a common word such as `key` would be looked for far away.
   const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
-  const hint = near === undefined ? place && ` (it is a key of ${place} in gateway.yaml)` : ` (did you mean ${near}?)`;
-  return `unknown key${hint ?? ''}; accepted: ${accepted.join(', ')}`;
+  const elsewhere = place === undefined ? conditionHint(accepted) : ` (it is a key of ${place} in gateway.yaml)`;
+  const hint = near === undefined ? elsewhere : ` (did you mean ${near}?)`;
+  return `unknown key${hint}; accepted: ${accepted.join(', ')}`;
+}
+
+/** Where a policy has what people write beside its conditions: the name of a claim or of an argument. */
+function conditionHint(accepted: readonly string[]): string {
+  if (!accepted.includes('claims')) return '';
+  return ` (write a claim under claims${accepted.includes('arguments') ? ', an argument under arguments' : ''})`;
 }
 
 /** The kind of a value. Strings and lists are not shown: they may hold secrets, and are of the wrong kind anyway. */
@@ -217,6 +229,7 @@ export interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema | boolean;
   readonly required?: readonly string[];
+  readonly minProperties?: number;
   readonly items?: Schema;
   readonly anyOf?: readonly Schema[];
   /** Only `{ type: string }`: the branch of mappings. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
 import type { Address } from '../model/config.ts';
@@ -276,4 +277,13 @@ export function network(text: string): string {
     reject('has bits beyond its prefix: write the address of the network, or the address without a prefix');
   }
   return `${address}/${prefix}`;
+}
+
+/** The text of a file with certificates, as PEM. */
+export function certificates(text: string): string {
+  try {
+    return new X509Certificate(text).raw.length > 0 ? text : '';
+  } catch {
+    return reject('names a file without a certificate in PEM');
+  }
 }

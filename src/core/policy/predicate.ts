@@ -557,7 +557,8 @@ function matches(source: string, { path, faults, reading }: Context): Predicate 
 
 /** What to write instead of what other engines and shells accept. */
 function remedyFor(source: string): string {
-  if (/\$\{[\w.:-]+\}/.test(source)) return '; a pattern cannot name a claim: write the value itself';
+  if (/\$\{[\w.:-]+\}/.test(source))
+    return '; a pattern cannot name a claim: compare with { claim: NAME }, and paths with within';
   if (/\(\?[a-z]+\)/.test(source)) return '; flags cannot be set: write [Hh] for a letter in either case';
   return source.startsWith('*') ? '; write .* for any run of characters, or \\* for the character' : '';
 }

@@ -9,7 +9,16 @@ import type { AuthorizationServerKeys, GatewayKeys } from '../../../schema/valid
 import { readCredentials } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
 import { FILE, type KeyFiles } from './key-files.ts';
-import { algorithm, anyText, endpointUrl, issuerUrl, plainUrl, tokenType } from '../../core/config/values.ts';
+import { quoted } from '../../core/lib/wording.ts';
+import {
+  algorithm,
+  anyText,
+  endpointUrl,
+  InvalidValue,
+  issuerUrl,
+  plainUrl,
+  tokenType,
+} from '../../core/config/values.ts';
 
 /**
  * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the
@@ -66,9 +75,11 @@ function placeOf({ name }: AuthorizationServer): string {
 }
 
 function readJwt(field: Field<AuthorizationServerKeys['jwt']>, keyFiles: Pick<KeyFiles, 'keySetIn'>): JwtValidation {
-  const place = field
-    .get('jwks')
-    .read((text) => (text.startsWith(FILE) ? keyFiles.keySetIn(text.slice(FILE.length)) : endpointUrl(text)));
+  const place = field.get('jwks').read((text) => {
+    if (text.startsWith(FILE)) return keyFiles.keySetIn(text.slice(FILE.length));
+    if (!text.includes(':')) throw new InvalidValue(`is no URL; write ${quoted(FILE + text)} for a file`);
+    return endpointUrl(text);
+  });
   return {
     algorithms: field.get('algorithms').list(algorithm),
     types: field.get('types').present ? field.get('types').list(tokenType) : undefined,

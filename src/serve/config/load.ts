@@ -126,12 +126,19 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const { tls, files: tlsFiles } = await readTls(root, base, files);
   const keyFiles = await openKeyFiles(root.get('authorization_servers'), base, files);
   const frontDoor = await openFrontDoor(root, base, { env, files });
+  const sections = await Promise.all(capabilities.flatMap(({ readFiles }) => readFiles?.(root, base, files) ?? []));
   const policyFolder = { path, label: folderLabel, texts: folder.texts };
   const texts = new Map(folder.texts);
   for (const [name, found] of beside.flatMap((each) => [...each.texts])) texts.set(name, found);
   const hash = hashOf(text, texts);
   const referents = { folder, folderLabel, beside };
-  const valid = { ...readRoot(root, base, { ...referents, keyFiles }, frontDoor?.settings), policyFolder, tls, hash };
+  const slots = sections.flatMap(({ entry }) => entriesOf(entry));
+  const valid = {
+    ...readRoot(root, base, { ...referents, keyFiles, slots }, frontDoor?.settings),
+    policyFolder,
+    tls,
+    hash,
+  };
 
   const paths = [
     file,
@@ -140,6 +147,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
     ...expanded.files,
     ...keyFiles.files,
     ...(frontDoor?.files ?? []),
+    ...sections.flatMap((section) => section.files),
   ];
   const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
   if (problems.length === 0) {
@@ -240,10 +248,12 @@ function readRoot(
   {
     beside,
     keyFiles,
+    slots,
     ...policies
   }: Pick<Referents, 'folder' | 'folderLabel'> & {
     readonly beside: readonly ReadBesidePolicies[];
     readonly keyFiles: KeyFiles;
+    readonly slots: readonly SlotEntry[];
   },
   frontDoor: FrontDoor | undefined,
 ): ConfigFromRoot {
@@ -290,7 +300,7 @@ function readRoot(
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
-    slots: new Map(capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))),
+    slots: new Map([...slots, ...capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))]),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),

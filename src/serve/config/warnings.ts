@@ -316,10 +316,10 @@ function exposure(text: string): string | undefined {
   return /\$\{env:[^}]*?:-[^}]/.test(text) ? 'a secret as the default of a placeholder' : undefined;
 }
 
-/** Whether a value in a secret place is one: the URL of a store without a password is not, nor the name of a key. */
+/** Whether a value in a secret place is one: neither a URL without a password nor the name of a key. */
 function isConfidential(path: Path, text: string): boolean {
   if (path.includes('client_key')) return text.includes('PRIVATE KEY');
-  return path[0] !== 'shared' || /:\/\/[^/]*@|[?&]sentinel_password=./.test(text);
+  return (path[0] !== 'shared' && path[0] !== 'egress') || /:\/\/[^/]*@|[?&]sentinel_password=./.test(text);
 }
 
 function stringsIn(value: unknown, path: Path): readonly { readonly path: Path; readonly text: string }[] {

@@ -1,8 +1,7 @@
-import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Files } from '../../core/config/files.ts';
 import type { Field } from '../../core/config/field.ts';
-import { anyText, endpointUrl, issuerUrl, plainUrl, reject } from '../../core/config/values.ts';
+import { anyText, certificates, endpointUrl, issuerUrl, plainUrl, reject } from '../../core/config/values.ts';
 import type { TextOrFault } from '../../core/lib/files.ts';
 import type { ClaimsMapping, Workload } from '../../core/model/front-door.ts';
 import type { GatewayKeys, IdentityProviderKeys } from '../../../schema/validators.js';
@@ -87,13 +86,4 @@ function subjectPattern(text: string): string {
 /** The value of a `Bearer` credential, RFC 6750 §2.1. */
 function bearerToken(text: string): string {
   return /^[\w.~+/-]+=*$/.test(text) ? text : reject('is not a bearer token: a file has it without a line end');
-}
-
-/** Certificates as PEM. */
-function certificates(text: string): string {
-  try {
-    return new X509Certificate(text).raw.length > 0 ? text : '';
-  } catch {
-    return reject('names a file without a certificate in PEM');
-  }
 }

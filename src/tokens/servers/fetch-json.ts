@@ -1,9 +1,10 @@
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import type { ServerAnswer } from '../../core/model/authorization-server-client.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpsAgent } from 'node:https';
 import { Gatherer } from '../../core/lib/gatherer.ts';
 import { http } from '../../core/lib/http/node-http.ts';
+import { openRequest } from '../../core/lib/http/own-requests.ts';
 import { withoutQuery } from '../../core/lib/wording.ts';
 
 /** The bounds of one call. */
@@ -61,8 +62,10 @@ const MAX_IDLE_SOCKETS = 32;
 /**
  * Creates a fetcher without connections. It uses Node's own HTTP client: the global `fetch` refuses the ports that
  * browsers refuse, decompresses without a bound, and does not tell whether a connection was reused.
+ *
+ * @param openAs Default: a request of the gateway's own, which a proxy may lead.
  */
-export function createJsonFetcher(): JsonFetcher {
+export function createJsonFetcher(openAs: typeof openRequest = openRequest): JsonFetcher {
   const options = { keepAlive: true, maxFreeSockets: MAX_IDLE_SOCKETS, timeout: IDLE_MS };
   const agents = [new http.Agent(options), new HttpsAgent(options)] as const;
 
@@ -70,7 +73,7 @@ export function createJsonFetcher(): JsonFetcher {
     const text = body?.toString();
     const [plain, secure] = agents;
     const isSecure = url.protocol === 'https:';
-    const request = (isSecure ? httpsRequest : http.request)(url, {
+    const request = openAs(url, {
       agent: isSecure ? secure : plain,
       method,
       maxHeaderSize: MAX_HEADER_BYTES,

@@ -1,5 +1,6 @@
 import { basicCredentials } from './client-authentication.ts';
 import { boundedAnswer } from '../../core/lib/http/bodies.ts';
+import { ownFetch } from './own-fetch.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 
@@ -71,7 +72,7 @@ async function isAccepted({ headers, parameters }: Spelling, { endpoint, form, .
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const accept = 'application/json';
-    const answer = await fetch(endpoint, {
+    const answer = await ownFetch(endpoint, {
       method: 'POST',
       headers: { accept, ...headers },
       body,

@@ -276,8 +276,8 @@ describe.skipIf(!hasRedis)('the ledger that replicas share', () => {
     expect(await ledger.reserve(looks('after'))).toMatchObject({ passed: false });
   });
 
-  test('needs only the commands that docs/running.md lists', async () => {
-    const page = await readFile('docs/running.md', 'utf8');
+  test('needs only the commands that docs/replicas.md lists', async () => {
+    const page = await readFile('docs/replicas.md', 'utf8');
     const lines = page.split('\n- ').filter((line) => /^(?:All keys|With rules over time)/.test(line));
     const commands = lines.flatMap((line) => line.match(/\+\w+/g) ?? []);
     expect(commands.length).toBeGreaterThan(15);

@@ -114,9 +114,9 @@ describe.skipIf(!hasRedis)('a store', () => {
     expect(await problemAt(`redis://${url.host}`)).toContain('NOAUTH');
   });
 
-  test('works with exactly the permissions of docs/running.md', async () => {
+  test('works with exactly the permissions of docs/replicas.md', async () => {
     const [redis, told] = [await redisWith(), listener()];
-    const page = await readFile(new URL('../../../docs/running.md', import.meta.url), 'utf8');
+    const page = await readFile(new URL('../../../docs/replicas.md', import.meta.url), 'utf8');
     const [, rules = ''] = /`(~sallyport:v1:[^`]+)`/.exec(page) ?? [];
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;

@@ -87,8 +87,8 @@ test('a batch that the collector cannot take now is sent again, and one that it 
   collector.statuses.push(503);
   const logs = exportTo(collector.url);
   logs.add(line(), undefined);
-  await expect.poll(() => collector.records.length, { timeout: 10_000 }).toBe(1);
-  expect(told).toEqual({ dropped: 0, problems: ['status 503', undefined] });
+  await expect.poll(() => told, { timeout: 10_000 }).toEqual({ dropped: 0, problems: ['status 503', undefined] });
+  expect(collector.records).toHaveLength(1);
   collector.statuses.push(400);
   logs.add(line(), undefined);
   await expect.poll(() => told.dropped, { timeout: 10_000 }).toBe(1);

@@ -55,6 +55,22 @@ test('finds that all is well, and doctor includes it', async () => {
   expect(all.filter(({ subject }) => subject === 'authorization_servers.front_door')).toEqual([]);
 });
 
+test.each([
+  [['roles'], 'approvals: { authorization_servers: [front_door] }', 1],
+  [['roles', 'email'], 'approvals: { authorization_servers: [front_door] }', 0],
+  [['roles'], '', 0],
+])(
+  'warns of a provider that names no people, where people approve calls: %j, %j',
+  async (idTokenClaims, top, count) => {
+    const provider = { idTokenClaims, userInfoClaims: [] };
+    const files = await forThisTest(
+      writeFrontDoorFiles({ provider, top: `session_key: ${key}\n${top}`, policy: 'scope: read\n' }),
+    );
+    const lines = await linesOf(examineFrontDoor(await loadConfig(join(files.folder, 'gateway.yaml')), false));
+    expect(lines.filter((line) => line.includes('approvers see callers as hashes'))).toHaveLength(count);
+  },
+);
+
 test('finds an issuer that leads elsewhere, or nowhere', async () => {
   const { issuer } = world.provider;
   expect((await examined({ issuer: `${issuer}/nowhere` }))[0]).toBe(

@@ -171,6 +171,11 @@ export const everyKey: unknown = {
   session_key: 'k3y-of-at-least-thirty-two-characters',
   shared: 'rediss://gateway:s3cr3t@redis:6379/1',
   on_store_failure: 'open',
+  egress: {
+    proxy: 'http://gateway:s3cr3t@proxy.internal:3128',
+    except: ['.internal', '10.0.0.0/8'],
+    ca: certificate('ca'),
+  },
   allowed_hosts: ['gateway', '[::2]'],
   allowed_origins: ['https://app.example'],
   limits: {

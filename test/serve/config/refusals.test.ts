@@ -78,7 +78,7 @@ test('R-156: reports every problem at once: the file in its order, then the poli
     `gateway.yaml:6:33: ${servers}.introspection.client_id: the environment variable ID is not set`,
     'gateway.yaml:9:11: routes[0].path: "/api/" ends with a slash; write "/api"',
     `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
-    'policies/a.yaml:1:1: x: unknown key; accepted: scope, claims, actors, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
+    'policies/a.yaml:1:1: x: unknown key (write a claim under claims); accepted: scope, claims, actors, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
     'policies/b.yaml:1:1: is empty; write what callers need, such as `scope: read`; `{}` accepts any valid token',
   ]);
 });

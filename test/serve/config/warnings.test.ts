@@ -170,7 +170,7 @@ describe('what a policy probably does not mean', () => {
     [
       'a parameter in a path',
       'requests: { "GET /api/:id/lines": {}, "GET /a:b": {} }\n',
-      'policies/p.yaml:1:13: requests["GET /api/:id/lines"]: covers only the path with ":id" itself; write * for any segment',
+      'policies/p.yaml:1:13: requests["GET /api/:id/lines"]: covers only the path with ":id" itself; write {id} or * for any segment',
     ],
     ['a claim named scope', 'claims: { scope: "read,write" }\n'],
     ['a regular expression for paths', 'claims: { path: { matches: "^/api/" }, area: { matches: "/eu/x" } }\n'],

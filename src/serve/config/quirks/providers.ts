@@ -191,7 +191,7 @@ export const providers = {
   hydra: {
     ...standardServer,
     title: 'Ory Hydra',
-    section: '#mcp-clients',
+    section: '#ory-hydra',
     documents: false,
     resource: 'ignored',
     tokens: 'opaque',
@@ -204,7 +204,7 @@ export const providers = {
   cloudflare: {
     ...standardServer,
     title: 'Cloudflare Access',
-    section: '#mcp-clients',
+    section: '#cloudflare-access',
     issuer: /^https:\/\/[\w-]+\.cloudflareaccess\.com(?:\/|$)/,
     resource: 'required',
     facts: { '2026-11': { 'anthropics/claude-ai-mcp#478': 'refuses an authorization request without `resource`' } },
@@ -212,7 +212,7 @@ export const providers = {
   clerk: {
     ...standardServer,
     title: 'Clerk',
-    section: '#mcp-clients',
+    section: '#clerk',
     issuer: /^https:\/\/(?:clerk\.[\w.-]+|[\w-]+\.clerk\.accounts\.dev)$/,
     registration: 'restricted',
     facts: {
@@ -225,7 +225,7 @@ export const providers = {
   'better-auth': {
     ...standardServer,
     title: 'better-auth',
-    section: '#mcp-clients',
+    section: '#better-auth',
     issuer: /\/api\/auth$/,
     registration: 'restricted',
     resource: 'own',
@@ -245,7 +245,7 @@ export const providers = {
   lemonldap: {
     ...standardServer,
     title: 'LemonLDAP::NG',
-    section: '#mcp-clients',
+    section: '#lemonldapng',
     registration: 'restricted',
     documents: false,
     resource: 'ignored',
@@ -259,7 +259,7 @@ export const providers = {
   glewlwyd: {
     ...standardServer,
     title: 'Glewlwyd',
-    section: '#mcp-clients',
+    section: '#glewlwyd',
     registration: 'restricted',
     documents: false,
     resource: 'ignored',
@@ -273,7 +273,7 @@ export const providers = {
   ping: {
     ...standardServer,
     title: 'Ping Identity',
-    section: '#mcp-clients',
+    section: '#ping-identity',
     registration: 'restricted',
     documents: false,
     resource: 'own',
@@ -290,7 +290,7 @@ export const providers = {
     ...standardServer,
     title: 'Atlassian',
     isOwnApisOnly: true,
-    section: '#mcp-clients',
+    section: '#atlassian',
     issuer: /^https:\/\/auth\.atlassian\.com$/,
     resource: 'required',
     facts: {

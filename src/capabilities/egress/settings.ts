@@ -1,0 +1,59 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import type { GatewayKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import type { Files } from '../../core/config/files.ts';
+import { certificates, hostName, network, reject } from '../../core/config/values.ts';
+import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
+import { Slot } from '../../core/model/slot.ts';
+import type { ReadFiles } from '../capability.ts';
+
+/** `egress`. */
+export interface EgressSettings {
+  /** The http(s) URL of the proxy, with its credentials. */
+  readonly proxy: URL;
+  /** Targets that are reached directly: a name, `.name` for all below it, an address or a network. */
+  readonly except: readonly string[];
+  /** Authorities besides those of the system, as PEM. */
+  readonly ca: string | undefined;
+}
+
+/** `egress`; undefined: the environment says whether there is a proxy. */
+export const egressSettings = new Slot<EgressSettings>();
+
+/** Reads `egress` and the file that it names. Problems are reported to the fields. @param base Of `gateway.yaml`. */
+export async function readEgress(root: Field<GatewayKeys>, base: string, files: Files): Promise<ReadFiles> {
+  const field = root.get('egress');
+  if (!field.present) return { entry: undefined, files: [] };
+  const place = field.get('ca');
+  const file = place.text();
+  const path = file === undefined ? undefined : resolve(base, file);
+  const { text, fault = 'does not exist' } = path === undefined ? {} : await files.text(path);
+  const ca = place.read(() => (text === undefined ? reject(`names a file that ${fault}`) : certificates(text)));
+  const proxy = field.get('proxy').read(proxyUrl);
+  const except = field.get('except').list(exception);
+  return {
+    entry: proxy && egressSettings.with({ proxy, except, ca } satisfies EgressSettings),
+    files: path === undefined ? [] : [path],
+  };
+}
+
+/** The URL of a proxy: `http://user:password@proxy.internal:3128`. */
+export function proxyUrl(text: string): URL {
+  if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
+    reject('is not the http(s) URL of a proxy: percent-encode special characters in the password');
+  const url = new URL(text);
+  if (url.pathname !== '/' || /[?#]/.test(text))
+    reject('has a path, query or fragment: percent-encode special characters in the password');
+  if ([url.username, url.password].some((part) => percentDecoded(part) === undefined))
+    reject('has a user or password that is not percent-encoded');
+  return url;
+}
+
+function exception(text: string): string {
+  if (isIP(text.split('/', 1)[0] ?? '') !== 0) return network(text);
+  const name = text.replace(/^\./, '');
+  if (/[/:*]/.test(name) || name === '')
+    reject('is neither a name, .name for all names below it, nor a network such as 10.0.0.0/8');
+  return (text.startsWith('.') ? '.' : '') + hostName(name);
+}
