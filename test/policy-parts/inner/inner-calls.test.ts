@@ -293,7 +293,7 @@ describe('rules over time', () => {
     };
     const exact = compilePolicy('test', rounded);
     const attempt: McpAttempt = {
-      ...(call('c', calling('send', { id: 9_007_199_254_740_992 }))),
+      ...call('c', calling('send', { id: 9_007_199_254_740_992 })),
       exactArguments: () => calling('send', { id: 'exactly 9007199254740993' }),
     };
     const plan = exact.decide(alice, attempt).plan;
