@@ -115,12 +115,9 @@ export function createAuthenticators(
   }
 
   function drop(isMeant: (principal: Principal) => boolean): void {
-    for (const verifier of trust.verifiers.values()) {
-      for (const { key, issuer } of verifier.evictWhere(isMeant)) {
-        for (const authority of trust.authorities.values())
-          if (authority.issuer === issuer) authority.introspect?.drop(key);
-      }
-    }
+    const evicted = [...trust.verifiers.values()].flatMap((verifier) => verifier.evictWhere(isMeant));
+    for (const { issuer, introspect } of trust.authorities.values())
+      introspect?.drop(evicted.filter((token) => token.issuer === issuer).map(({ key }) => key));
   }
 
   function authorityOf(

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { addressBlock } from '../core/lib/ip-address.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import { createSingleFlight } from '../core/lib/single-flight.ts';
 import type { Call } from '../core/model/call.ts';
 import type { CountLookup } from '../core/model/events.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
@@ -19,7 +18,7 @@ import {
 } from './introspection.ts';
 import { claimedIssuer, encryptedToken, isEncrypted, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
-import { createExpiringCache, type ExpiringCache } from '../core/lib/expiring-cache.ts';
+import { AnswerCache, type Answer, type AnswerSource } from './answer-cache.ts';
 
 /** Bounds memory; a full cache evicts the least recently used tokens. */
 const MAX_TOKENS = 20_000;
@@ -63,11 +62,7 @@ export class CachedVerifier {
   readonly #forms: Route['tokens'];
   readonly #count: CountLookup;
   readonly #onRefused: (refused: RefusedToken) => void;
-  readonly #clock: Clock;
-  readonly #verified: ExpiringCache<VerifiedToken>;
-  /** A cache of its own, so that made-up tokens evict no valid ones. */
-  readonly #refused: ExpiringCache<Pick<Denial, 'refusal' | 'detail'>>;
-  readonly #flight = createSingleFlight<Principal>();
+  readonly #cache: AnswerCache<VerifiedToken>;
 
   /** @param onRefused Called for each refused token; without issuers if an error left its validity unknown. */
   constructor(
@@ -81,39 +76,35 @@ export class CachedVerifier {
     this.#forms = forms;
     this.#count = count;
     this.#onRefused = onRefused;
-    this.#clock = clock;
-    this.#verified = createExpiringCache(MAX_TOKENS, clock, MAX_BYTES);
-    this.#refused = createExpiringCache(MAX_TOKENS, clock);
+    const isCurrent = ({ by }: VerifiedToken): boolean => by === undefined || by.keys.holds(by.generation);
+    this.#cache = new AnswerCache({ clock, max: MAX_TOKENS, maxBytes: MAX_BYTES, isCurrent });
   }
 
   /** Synchronous for a token that is cached as valid or as refused. */
   authenticate(token: PresentedToken, call: Call, failures: Failures): Principal | Promise<Principal> {
     const key = tokenKey(token);
-    const principal = this.#valid(key);
-    if (principal !== undefined) {
+    const verified = this.#cache.get(key);
+    if (verified !== undefined) {
       this.#count('token', 'hit');
-      return principal;
+      return verified.principal;
     }
-    const refusal = this.#refusal(key);
+    const refusal = this.#cache.refusal(key);
     this.#count('token', refusal === undefined ? 'miss' : 'negative');
     if (refusal !== undefined) throw refusal;
     const check = this.#checkOf(token.value);
-    const verifyOnce = (): Promise<Principal> =>
-      this.#flight(key, () => this.#verifyUnlessCached(token.value, key, check, call.client));
+    const source = this.#source(key, check, 'known', call.client);
+    const verifyOnce = async (): Promise<Principal> => (await this.#cache.obtain(key, source)).principal;
     // A signature check costs no call to a server, so that the limit of failures does not apply.
-    if (check.verify !== undefined || check.trusted.length === 0) return verifyOnce();
+    if (!check.asksServers) return verifyOnce();
     return failures.guard({ call, servers: check.issuers.join(' '), token: key }, verifyOnce);
   }
 
   /** Validates past the cache. `client`: the address of the caller, if there is one. */
   async revalidate(token: PresentedToken, client?: string): Promise<Principal> {
     const key = tokenKey(token);
-    this.#refused.delete(key);
     try {
-      // Not shared with callers that may use a cached answer.
-      return await this.#flight(`afresh ${key}`, () =>
-        this.#verify(token.value, key, this.#checkOf(token.value), 'afresh', client),
-      );
+      const source = this.#source(key, this.#checkOf(token.value), 'afresh', client);
+      return (await this.#cache.renew(key, source)).principal;
     } catch (error) {
       // A bug: the token's validity is unknown.
       if (!(error instanceof Denial)) this.#onRefused({ key, issuers: [], reason: 'gateway.error' });
@@ -123,34 +114,13 @@ export class CachedVerifier {
 
   /** Evicts a valid token: its next use validates it again. */
   evict(key: string): void {
-    this.#verified.delete(key);
+    this.#cache.evict(key);
   }
 
-  /** Evicts the valid tokens of these callers, and returns them. */
+  /** Evicts the valid tokens of these callers, and returns them. No validation that is under way is cached. */
   evictWhere(isMeant: (principal: Principal) => boolean): readonly EvictedToken[] {
-    const evicted: EvictedToken[] = [];
-    for (const [key, { principal }] of this.#verified.entries())
-      if (isMeant(principal)) evicted.push({ key, issuer: principal.issuer });
-    for (const { key } of evicted) this.#verified.delete(key);
-    return evicted;
-  }
-
-  #valid(key: string): Principal | undefined {
-    const cached = this.#verified.get(key);
-    if (cached?.by !== undefined && !cached.by.keys.holds(cached.by.generation)) return undefined;
-    return cached?.principal;
-  }
-
-  #refusal(key: string): Denial | undefined {
-    const cached = this.#refused.get(key);
-    return cached && new Denial(cached.refusal, cached.detail);
-  }
-
-  /** While this call waited, another one may have filled the cache. */
-  async #verifyUnlessCached(token: AccessToken, key: string, check: TokenCheck, client: string): Promise<Principal> {
-    const refusal = this.#refusal(key);
-    if (refusal !== undefined) throw refusal;
-    return this.#valid(key) ?? this.#verify(token, key, check, 'known', client);
+    const evicted = this.#cache.drop(({ principal }) => isMeant(principal));
+    return evicted.map(([key, { principal }]) => ({ key, issuer: principal.issuer }));
   }
 
   /** @throws {Denial} `token.form`, `token.issuer`, without a call to a server. */
@@ -171,61 +141,65 @@ export class CachedVerifier {
           : notAccepted('iss', issuer, issuers);
       throw new Denial('token.issuer', detail);
     }
-    const { verify, keys } = first;
-    if (issuer !== undefined && verify !== undefined) return { verify, keys, issuers: [first.issuer] };
-    const asked = trusted.filter(({ introspect }) => introspect !== undefined);
-    return { verify: undefined, trusted: asked, issuers: asked.map((authority) => authority.issuer) };
+    if (issuer !== undefined && first.verify !== undefined) return signatureCheck(token, first, first.verify);
+    return introspectionCheck(
+      token,
+      trusted.filter(({ introspect }) => introspect !== undefined),
+    );
   }
 
-  async #verify(
-    token: AccessToken,
+  #source(
     key: string,
-    check: TokenCheck,
-    by: keyof Introspector,
-    client: string | undefined,
-  ): Promise<Principal> {
-    try {
-      if (check.verify === undefined) return await this.#introspect(token, key, check.trusted, by, client);
-      const { keys } = check;
-      const { generation } = keys;
-      const principal = await check.verify(token);
-      const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
-      this.#verified.set(key, { principal, by: { keys, generation } }, expiresAt, token.length);
-      return principal;
-    } catch (error) {
-      if (isTokenDenial(error)) this.#onRefused({ key, issuers: check.issuers, reason: error.reason });
-      throw error;
-    }
-  }
-
-  async #introspect(
-    token: AccessToken,
-    key: string,
-    trusted: readonly Authority[],
-    by: keyof Introspector,
-    client: string | undefined,
-  ): Promise<Principal> {
-    try {
-      const { principal, reusableUntil } = await introspectAtEach(token, trusted, by, client && addressBlock(client));
-      this.#verified.set(key, { principal, by: undefined }, reusableUntil, introspectedBytes(principal));
-      return principal;
-    } catch (error) {
-      if (isTokenDenial(error)) {
-        const { refusal, detail } = error;
-        const reuseMs = Math.min(shortestReuse(trusted), LONGEST_REFUSAL_MS);
-        this.#refused.set(key, { refusal, detail }, this.#clock() + reuseMs);
-      }
-      throw error;
-    }
+    { issuers, validate, refusalMs }: TokenCheck,
+    ...how: Parameters<TokenCheck['validate']>
+  ): AnswerSource<VerifiedToken> {
+    return {
+      ask: () =>
+        validate(...how).catch((error: unknown) => {
+          if (isTokenDenial(error)) this.#onRefused({ key, issuers, reason: error.reason });
+          throw error;
+        }),
+      refusalMs: (denial) => (isTokenDenial(denial) ? refusalMs : 0),
+    };
   }
 }
 
-/**
- * How a token is validated: by its signature with the issuer's keys, or by introspection at these servers.
- */
-type TokenCheck =
-  | { readonly verify: JwtVerifier; readonly keys: KeySource; readonly issuers: readonly string[] }
-  | { readonly verify: undefined; readonly trusted: readonly Authority[]; readonly issuers: readonly string[] };
+/** How one token is validated. */
+interface TokenCheck {
+  /** Those whose keys or answers decide. */
+  readonly issuers: readonly string[];
+  readonly asksServers: boolean;
+  /** How long a refusal of the token is kept. */
+  readonly refusalMs: number;
+  readonly validate: (by: keyof Introspector, client: string | undefined) => Promise<Answer<VerifiedToken>>;
+}
+
+function signatureCheck(token: AccessToken, { issuer, keys }: Authority, verify: JwtVerifier): TokenCheck {
+  return {
+    issuers: [issuer],
+    asksServers: false,
+    refusalMs: 0,
+    async validate() {
+      const { generation } = keys;
+      const principal = await verify(token);
+      const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
+      return { value: { principal, by: { keys, generation } }, expiresAt, bytes: token.length };
+    },
+  };
+}
+
+function introspectionCheck(token: AccessToken, asked: readonly Authority[]): TokenCheck {
+  return {
+    issuers: asked.map(({ issuer }) => issuer),
+    asksServers: asked.length > 0,
+    refusalMs: Math.min(shortestReuse(asked), LONGEST_REFUSAL_MS),
+    async validate(by, client) {
+      const onBehalfOf = client && addressBlock(client);
+      const { principal, reusableUntil } = await introspectAtEach(token, asked, by, onBehalfOf);
+      return { value: { principal, by: undefined }, expiresAt: reusableUntil, bytes: introspectedBytes(principal) };
+    },
+  };
+}
 
 /** Why a route refuses tokens of `form`. The token may be garbage: only a setting that is missing is named. */
 function notAcceptedForm(form: TokenForm, authorities: readonly Authority[]): string {

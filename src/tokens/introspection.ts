@@ -7,9 +7,10 @@ import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { lengthPrefixed } from '../core/lib/digest.ts';
 import type { AuthorizationServer, Introspection } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../core/model/authorization-server-client.ts';
-import { Denial, isTokenDenial } from '../core/model/denial.ts';
+import { Denial } from '../core/model/denial.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
-import type { KeptAnswer, SharedAnswers } from '../core/model/shared.ts';
+import type { SharedAnswers } from '../core/model/shared.ts';
+import { type Answer, AnswerCache } from './answer-cache.ts';
 import {
   createSignedAnswerReader,
   type IntrospectionAnswer,
@@ -85,15 +86,18 @@ export interface Introspected {
   readonly reusableUntil: number;
 }
 
+/** What a server says of a token: without a principal, that it is not active. */
+export type IntrospectionOutcome = Introspected | { readonly principal: undefined };
+
 /**
- * Introspects opaque tokens at one authorization server; undefined: the token is not active there. `onBehalfOf` is the
- * address of the caller, by default the gateway itself. Throws as {@link createIntrospector} says.
+ * Introspects opaque tokens at one authorization server. `onBehalfOf` is the address of the caller, by default the
+ * gateway itself. Throws as {@link createIntrospector} says.
  */
 export interface Introspector {
   /** Uses a recent answer to any replica, or else asks the server. */
-  known(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
+  known(token: string, onBehalfOf?: string): Promise<IntrospectionOutcome>;
   /** Asks the server, past every cache. */
-  afresh(token: string, onBehalfOf?: string): Promise<Introspected | undefined>;
+  afresh(token: string, onBehalfOf?: string): Promise<IntrospectionOutcome>;
 }
 
 /** An introspection whose answers replicas share. */
@@ -103,8 +107,8 @@ export interface SharedIntrospector extends Introspector {
    * shared or in flight.
    */
   revoke(digest: string): void;
-  /** Drops the shared answer about a token, by its SHA-256 (base64url). */
-  drop(digest: string): void;
+  /** Drops the shared answers about tokens, by their SHA-256 (base64url), and those that are in flight. */
+  drop(digests: readonly string[]): void;
 }
 
 /** Bounds memory; the oldest revocation is forgotten first. */
@@ -128,67 +132,63 @@ export function createSharedIntrospection(
 ): SharedIntrospector {
   const { cacheMs, response, credentials } = server.introspection;
   // With a reuse of 0 each call has to ask the server.
-  const shared = cacheMs > 0 ? answers : undefined;
+  const store = cacheMs > 0 && answers !== undefined ? ({ answers, kind: 'introspection' } as const) : undefined;
+  // What this process keeps is cached for all servers of a route together.
+  const cache = new AnswerCache<IntrospectionOutcome>({ clock, max: 0, store });
   const revoked = createExpiringCache<object>(MAX_REVOKED, clock);
   const prefix = lengthPrefixed([server.issuer, credentials.clientId, response.kind]);
+  const keyOf = (digest: string): string => prefix + lengthPrefixed([digest]);
 
-  function keyOf(token: string): string {
-    return keyOfDigest(hash('sha256', token, 'base64url'));
+  return {
+    async known(token, onBehalfOf) {
+      const key = keyOfToken(token);
+      return cache.obtain(key, {
+        ask: () => askAbout(token, key, onBehalfOf),
+        read: (...kept) => reread(key, ...kept),
+      });
+    },
+    async afresh(token, onBehalfOf) {
+      const key = keyOfToken(token);
+      return cache.renew(key, { ask: () => askAbout(token, key, onBehalfOf) });
+    },
+    revoke(digest) {
+      const key = keyOf(digest);
+      revoked.set(key, {}, clock() + REVOKED_MS);
+      cache.delete(key);
+    },
+    drop(digests) {
+      cache.drop();
+      for (const digest of digests) cache.delete(keyOf(digest));
+    },
+  };
+
+  function keyOfToken(token: string): string {
+    return keyOf(hash('sha256', token, 'base64url'));
   }
 
-  function keyOfDigest(digest: string): string {
-    return prefix + lengthPrefixed([digest]);
-  }
-
-  function introspected(answer: IntrospectionAnswer, key: string, end = Infinity): Introspected {
-    if (revoked.get(key) !== undefined) throw new Denial('token.inactive', 'the server has revoked it');
-    const principal = principalOfAnswer(answer, server, hierarchy, clock);
-    const expiresAt = (principal.expiresAt ?? Infinity) * 1000;
-    return { principal, reusableUntil: Math.min(clock() + cacheMs, expiresAt, end) };
+  async function askAbout(token: string, key: string, onBehalfOf: string | undefined) {
+    const answer = await ask(token, onBehalfOf);
+    if (answer === undefined) return { value: { principal: undefined }, expiresAt: 0 };
+    return { ...accepted(answer, key), shared: answer };
   }
 
   /** A shared answer that still accepts the token. Otherwise the server is asked for the reason. */
-  function reread({ answer, expiresAt }: KeptAnswer, key: string): Introspected | undefined {
+  function reread(key: string, answer: unknown, expiresAt: number): Answer<Introspected> | undefined {
     if (!isAnswer(answer) || (response.kind === 'jwt' && answer.jwt === undefined)) return undefined;
     try {
-      return introspected(answer, key, expiresAt);
+      return accepted(answer, key, expiresAt);
     } catch (error) {
       if (error instanceof Denial) return undefined;
       throw error;
     }
   }
 
-  async function askAndShare(
-    token: string,
-    key: string,
-    onBehalfOf: string | undefined,
-  ): Promise<Introspected | undefined> {
-    try {
-      const answer = await ask(token, onBehalfOf);
-      const found = answer && introspected(answer, key);
-      if (found === undefined) shared?.delete('introspection', key);
-      else shared?.set('introspection', key, answer, found.reusableUntil);
-      return found;
-    } catch (error) {
-      if (isTokenDenial(error)) shared?.delete('introspection', key);
-      throw error;
-    }
+  function accepted(answer: IntrospectionAnswer, key: string, end = Infinity): Answer<Introspected> {
+    if (revoked.get(key) !== undefined) throw new Denial('token.inactive', 'the server has revoked it');
+    const principal = principalOfAnswer(answer, server, hierarchy, clock);
+    const reusableUntil = Math.min(clock() + cacheMs, (principal.expiresAt ?? Infinity) * 1000, end);
+    return { value: { principal, reusableUntil }, expiresAt: reusableUntil };
   }
-
-  return {
-    async known(token, onBehalfOf) {
-      const key = keyOf(token);
-      const kept = await shared?.get('introspection', key);
-      return (kept && reread(kept, key)) ?? askAndShare(token, key, onBehalfOf);
-    },
-    afresh: (token, onBehalfOf) => askAndShare(token, keyOf(token), onBehalfOf),
-    revoke(digest) {
-      const key = keyOfDigest(digest);
-      revoked.set(key, {}, clock() + REVOKED_MS);
-      shared?.delete('introspection', key);
-    },
-    drop: (digest) => shared?.delete('introspection', keyOfDigest(digest)),
-  };
 }
 
 /** Another replica, perhaps of another release, may have written the entry. */
@@ -239,8 +239,8 @@ export async function introspectAtEach(
   for (const { introspect } of authorities) {
     if (introspect === undefined) continue;
     try {
-      const introspected = await introspect[by](token, onBehalfOf);
-      if (introspected !== undefined) return introspected;
+      const outcome = await introspect[by](token, onBehalfOf);
+      if (outcome.principal !== undefined) return outcome;
     } catch (error) {
       if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
       unavailable = error;

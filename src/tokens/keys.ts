@@ -25,6 +25,9 @@ const MOST_FRESH_MS = 60 * 60_000;
  *
  * A readable key set replaces the old one, even if it is empty: that is how a server withdraws its only key. An
  * unreadable one counts as an outage.
+ *
+ * `createRemoteJWKSet` of jose 6.2.17 replaces none of it: once its keys are older than `cacheMaxAge`, a token waits
+ * for a fetch and fails with it. It does not say which keys were withdrawn, which must end cached tokens.
  */
 export class KeySource {
   readonly #client: AuthorizationServerClient;

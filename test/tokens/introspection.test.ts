@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   createIntrospector,
   type Introspected,
+  type IntrospectionOutcome,
   type Introspector,
   createMaySee,
   introspectAtEach,
@@ -86,7 +87,7 @@ test('reads only status 204 as an inactive token in place of a phantom token', a
   });
 });
 
-const known = { reusableUntil: 5 } as Introspected;
+const known = { principal: {}, reusableUntil: 5 } as Introspected;
 const away = new Denial('authorization_server.unavailable', 'away');
 const refusal = new Denial('token.claims', 'sub is not a string');
 
@@ -94,9 +95,9 @@ const refusal = new Denial('token.claims', 'sub is not a string');
 function saying(name: string, answer: Introspected | Error | undefined, cacheMs = 30_000): TokenAuthority {
   const say =
     (how: string) =>
-    (token: string, onBehalfOf?: string): Promise<Introspected | undefined> => {
+    (token: string, onBehalfOf?: string): Promise<IntrospectionOutcome> => {
       asked.push(`${name} ${how} ${token} ${onBehalfOf}`);
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
+      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? { principal: undefined });
     };
   return { cacheMs, maySee: () => true, introspect: { known: say('known'), afresh: say('afresh') } };
 }

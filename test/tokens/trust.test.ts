@@ -288,6 +288,17 @@ describe('a token that its server has revoked', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('is asked about again if it was dropped while an answer was in flight, which no cache keeps', async () => {
+    const main = on({});
+    onAnswer = () => authenticators.drop(() => true);
+    await show(main);
+    expect(kept.size).toBe(0);
+    onAnswer = () => {};
+    await show(main);
+    await show(main);
+    expect(asked).toHaveLength(2);
+  });
+
   test('is dropped where its server has no introspection', async () => {
     const main = configured([clientOf('a', { introspection: undefined })]);
     await show(main, await sign({ aud: 'r' }));

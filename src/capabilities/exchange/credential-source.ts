@@ -6,12 +6,27 @@ import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { SharedAnswers } from '../../core/model/shared.ts';
+import { AnswerCache, type AnswerSource } from '../../tokens/answer-cache.ts';
 import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
 import { GatewayTokens } from './gateway-token.ts';
 import type { TokenExchange, UpstreamToken } from './settings.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
-import { createTokenExchange, type ExchangeParts, withNeededScopes, ExchangeMemory } from './token-exchange.ts';
+import {
+  createTokenExchange,
+  type ExchangeParts,
+  isCredential,
+  type KeptCredential,
+  withNeededScopes,
+} from './token-exchange.ts';
 import { reasons } from './reasons.ts';
+
+/** Bounds memory; a full cache evicts the least recently used entry. */
+const MAX_CREDENTIALS = 20_000;
+/** The cool-down before a refused exchange is retried, and before a credential that an upstream refused is replaced. */
+const COOLDOWN_MS = 5_000;
+
+/** A credential for an upstream, and the caller whose token it was exchanged for. */
+type ExchangedCredential = KeptCredential & { readonly caller: Principal };
 
 interface SourceParts {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
@@ -27,7 +42,8 @@ export interface CredentialSources {
 
 /** Creates the credential sources of a process. Exchanged credentials outlive a configuration. */
 export function createCredentialSources(count: CountLookup, clock: Clock, answers?: SharedAnswers): CredentialSources {
-  const memory = new ExchangeMemory(clock, answers);
+  const store = answers && ({ answers, kind: 'exchange' } as const);
+  const memory = new AnswerCache<ExchangedCredential>({ clock, max: MAX_CREDENTIALS, store });
   const ownTokens = createOwnTokens(clock);
   const gatewayTokens = new GatewayTokens(clock, count, answers);
 
@@ -40,11 +56,13 @@ export function createCredentialSources(count: CountLookup, clock: Clock, answer
         foreignCredential(`Bearer ${requiredPhantom(requiredPrincipal(grant))}`, requiredToken(token)),
     };
   };
-  return Object.assign(sources, { drop: (isMeant: (caller: Principal) => boolean) => memory.drop(isMeant) });
+  return Object.assign(sources, {
+    drop: (isMeant: (caller: Principal) => boolean) => void memory.drop(({ caller }) => isMeant(caller)),
+  });
 }
 
 interface ProcessParts {
-  readonly memory: ExchangeMemory;
+  readonly memory: AnswerCache<ExchangedCredential>;
   readonly ownTokens: OwnTokens;
   readonly count: CountLookup;
   readonly clock: Clock;
@@ -73,8 +91,9 @@ function exchangeSource(
       return known === undefined ? obtain(key, grant, presented, principal) : foreignCredential(known.value, presented);
     },
     onUnauthorized(grant) {
-      const key = keys.get(grant);
-      if (key !== undefined) memory.invalidate(key);
+      const key = keys.get(grant) ?? '';
+      const refused = memory.get(key);
+      if (refused !== undefined && clock() - refused.obtainedAt >= COOLDOWN_MS) memory.delete(key);
     },
   };
 
@@ -85,13 +104,24 @@ function exchangeSource(
     principal: Principal,
   ): Promise<UpstreamCredential> {
     try {
-      const { value } = await memory.obtain(key, principal, () => ask(token, principal));
+      const { value } = await memory.obtain(key, source(token, principal));
       return foreignCredential(value, token);
     } catch (error) {
       // All waiting callers share the outcome, but each operation may need other scopes as well.
       if (!(error instanceof Denial && error.refusal === reasons['exchange.insufficient_scope'])) throw error;
       throw withNeededScopes(error, exchange, grant);
     }
+  }
+
+  function source(token: PresentedToken, caller: Principal): AnswerSource<ExchangedCredential> {
+    return {
+      async ask() {
+        const { credential, expiresAt } = await ask(token, caller);
+        return { value: { ...credential, caller }, expiresAt, shared: credential };
+      },
+      read: (shared, expiresAt) => (isCredential(shared) ? { value: { ...shared, caller }, expiresAt } : undefined),
+      refusalMs: ({ refusal }) => (refusal.status === 503 ? 0 : COOLDOWN_MS),
+    };
   }
 }
 

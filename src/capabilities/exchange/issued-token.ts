@@ -3,9 +3,8 @@ import type { AuthorizationServerClient } from '../../core/model/authorization-s
 import { Denial } from '../../core/model/denial.ts';
 import type { TokenExchange, TokenType } from './settings.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import { createExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
-import { createSingleFlight } from '../../core/lib/single-flight.ts';
+import { type Answer, AnswerCache } from '../../tokens/answer-cache.ts';
 import { reasons } from './reasons.ts';
 
 /**
@@ -169,32 +168,26 @@ const MAX_OWN_TOKENS = 1_000;
 
 /** Creates the gateway's own tokens: cached until shortly before they expire, one request in flight for each. */
 export function createOwnTokens(clock: Clock): OwnTokens {
-  const kept = createExpiringCache<IssuedToken>(MAX_OWN_TOKENS, clock);
-  const flight = createSingleFlight<IssuedToken>();
+  const cache = new AnswerCache<IssuedToken>({ clock, max: MAX_OWN_TOKENS });
 
   return (exchange, client) => {
     const key = lengthPrefixed([client.server.issuer, exchange.endpoint ?? '', exchange.credentials.clientId]);
     return {
       async get() {
-        const token = kept.get(key) ?? (await flight(key, () => request(exchange, client, key)));
+        const token = cache.get(key) ?? (await cache.obtain(key, { ask: () => request(exchange, client) }));
         return token.accessToken;
       },
-      invalidate: () => kept.delete(key),
+      invalidate: () => cache.delete(key),
     };
   };
 
-  async function request(
-    exchange: TokenExchange,
-    client: AuthorizationServerClient,
-    key: string,
-  ): Promise<IssuedToken> {
+  async function request(exchange: TokenExchange, client: AuthorizationServerClient): Promise<Answer<IssuedToken>> {
     const token = await requestOwnToken(exchange, client, {
       clock,
       parameters: [],
       refusal: (status, error) =>
         new Denial(reasons['exchange.refused'], `the gateway's own token (actor) was refused with ${status} ${error}`),
     });
-    kept.set(key, token, keptUntil(token, token.askedAt));
-    return token;
+    return { value: token, expiresAt: keptUntil(token, token.askedAt) };
   }
 }

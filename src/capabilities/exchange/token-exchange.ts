@@ -13,9 +13,6 @@ import {
   tokenTypes,
   type OwnToken,
 } from './issued-token.ts';
-import { createExpiringCache, type ExpiringCache } from '../../core/lib/expiring-cache.ts';
-import { createSingleFlight } from '../../core/lib/single-flight.ts';
-import type { SharedAnswers } from '../../core/model/shared.ts';
 import { reasons } from './reasons.ts';
 
 /** The settings of an exchange besides its subject token. */
@@ -203,89 +200,6 @@ export interface NewCredential {
   readonly credential: KeptCredential;
   /** Milliseconds since the epoch. A time in the past: only the waiting callers use it. */
   readonly expiresAt: number;
-}
-
-/** Bounds memory; a full cache evicts the least recently used entry. */
-const MAX_CREDENTIALS = 20_000;
-/** The cool-down before a refused exchange is retried, and before an invalidated credential is replaced again. */
-const COOLDOWN_MS = 5_000;
-
-/** The outcomes of exchanges by cache key, shared by all routes. */
-export class ExchangeMemory {
-  readonly #clock: Clock;
-  readonly #answers: SharedAnswers | undefined;
-  readonly #kept: ExpiringCache<KeptCredential & { readonly caller: Principal }>;
-  readonly #refused: ExpiringCache<Pick<Denial, 'refusal' | 'detail'>>;
-  readonly #flight = createSingleFlight<KeptCredential>();
-  /** Counts the calls of `drop`: an answer that was under way is older than what happened. */
-  #drops = 0;
-
-  constructor(clock: Clock, answers?: SharedAnswers) {
-    this.#clock = clock;
-    this.#answers = answers;
-    this.#kept = createExpiringCache(MAX_CREDENTIALS, clock);
-    this.#refused = createExpiringCache(MAX_CREDENTIALS, clock);
-  }
-
-  get(key: string): KeptCredential | undefined {
-    return this.#kept.get(key);
-  }
-
-  /**
-   * The outcome of `exchange` for a caller, which runs once at a time for each key. A credential is kept until
-   * `expiresAt`. A refusal is kept for a few seconds, so that a caller who retries causes no extra calls. An outage is
-   * not kept.
-   */
-  async obtain(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
-    const earlier = this.#refused.get(key);
-    if (earlier !== undefined) throw new Denial(earlier.refusal, earlier.detail);
-    return this.#flight(key, () => this.#settle(key, caller, exchange));
-  }
-
-  /** Reports that the upstream refused the credential: the next call gets a new one, after a cool-down. */
-  invalidate(key: string): void {
-    const known = this.#kept.get(key);
-    if (known !== undefined && this.#clock() - known.obtainedAt >= COOLDOWN_MS) this.#delete(key);
-  }
-
-  /** Drops the credentials of these callers, here and in the shared store: the next call of each gets a new one. */
-  drop(isMeant: (caller: Principal) => boolean): void {
-    this.#drops += 1;
-    for (const [key, { caller }] of Array.from(this.#kept.entries())) if (isMeant(caller)) this.#delete(key);
-  }
-
-  #delete(key: string): void {
-    this.#kept.delete(key);
-    this.#answers?.delete('exchange', key);
-  }
-
-  async #settle(key: string, caller: Principal, exchange: () => Promise<NewCredential>): Promise<KeptCredential> {
-    const before = this.#drops;
-    try {
-      const { credential, expiresAt } =
-        (await this.#fromAnotherReplica(key)) ?? (await this.#exchangeAndShare(key, exchange));
-      if (this.#drops === before) this.#kept.set(key, { ...credential, caller }, expiresAt);
-      else this.#answers?.delete('exchange', key);
-      return credential;
-    } catch (error) {
-      if (error instanceof Denial && error.refusal.status !== 503) {
-        const { refusal, detail } = error;
-        this.#refused.set(key, { refusal, detail }, this.#clock() + COOLDOWN_MS);
-      }
-      throw error;
-    }
-  }
-
-  async #fromAnotherReplica(key: string): Promise<NewCredential | undefined> {
-    const shared = await this.#answers?.get('exchange', key);
-    return isCredential(shared?.answer) ? { credential: shared.answer, expiresAt: shared.expiresAt } : undefined;
-  }
-
-  async #exchangeAndShare(key: string, exchange: () => Promise<NewCredential>): Promise<NewCredential> {
-    const made = await exchange();
-    this.#answers?.set('exchange', key, made.credential, made.expiresAt);
-    return made;
-  }
 }
 
 /** Another replica, perhaps of another release, may have written the entry. */

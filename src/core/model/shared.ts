@@ -5,10 +5,7 @@ import type { Rate } from './endpoint.ts';
 
 /** Answers of authorization servers, shared by all replicas. */
 export interface SharedAnswers {
-  /**
-   * The answer under `key`; undefined if there is none, if it has expired, or while the store is unavailable. Never
-   * rejects.
-   */
+  /** The answer; undefined if there is none, if it has expired, or without the store. Never rejects. */
   get(kind: AnswerKind, key: string): Promise<KeptAnswer | undefined>;
   /** Keeps a JSON value until `expiresAt` (ms since the epoch); the request does not wait for it. Never throws. */
   set(kind: AnswerKind, key: string, answer: unknown, expiresAt: number): void;
@@ -19,7 +16,8 @@ export interface SharedAnswers {
   delete(kind: AnswerKind, key: string): void;
 }
 
-type AnswerKind = 'introspection' | 'exchange';
+/** What an answer is about. */
+export type AnswerKind = 'introspection' | 'exchange';
 
 /** An answer that a replica kept. It is as trustworthy as the authorization server that gave it, and no more. */
 export interface KeptAnswer {

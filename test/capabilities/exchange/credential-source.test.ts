@@ -1,14 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/bearer.ts';
 import { outcomeOf } from '../../support/denial.ts';
 import { serverOf } from '../../support/server.ts';
 import { cacheKey, purposeOf } from '../../../src/capabilities/exchange/credential.ts';
 import { createCredentialSources } from '../../../src/capabilities/exchange/credential-source.ts';
+import type { CredentialSource } from '../../../src/core/model/gate.ts';
 import type { Grant } from '../../../src/core/model/grant.ts';
 import type { TokenExchange } from '../../../src/capabilities/exchange/settings.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
-import type { SharedAnswers } from '../../../src/core/model/shared.ts';
+import type { KeptAnswer, SharedAnswers } from '../../../src/core/model/shared.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { callerKey } from '../../../src/core/model/caller-key.ts';
 import type { AuthorizationServerClient } from '../../../src/core/model/authorization-server-client.ts';
@@ -194,6 +195,49 @@ describe('refuses an answer that repeats a token of the request', () => {
     world.answer = (form) => issued(`${form.get('subject_token')}=`);
     await expect(credentialOf(world.route(), 't')).resolves.toBe('Bearer t=');
   });
+});
+
+describe('the credentials that replicas share', () => {
+  let kept: Map<string, KeptAnswer>;
+  const answers: SharedAnswers = {
+    get: async (_kind, key) => kept.get(key),
+    set: (_kind, key, answer, expiresAt) => void kept.set(key, { answer, expiresAt }),
+    delete: (_kind, key) => void kept.delete(key),
+  };
+  const replica = (): CredentialSource => {
+    const exchange = exchangeWith({ server: world.client.server });
+    const sourceOf = createCredentialSources(
+      () => {},
+      () => world.now,
+      answers,
+    );
+    return world.create({ kind: 'exchange', exchange }, { sourceOf });
+  };
+  beforeEach(() => {
+    kept = new Map();
+  });
+
+  test('include what an exchange gave, until the upstream refuses it', async () => {
+    const [one, grant] = [replica(), grantFor({})];
+    await one.obtain(grant, bearer('t'));
+    expect(await credentialOf(replica(), 't')).toBe('Bearer for-t');
+    expect(world.calls()).toHaveLength(1);
+    one.onUnauthorized?.(grant);
+    expect(kept.size).toBe(1);
+    world.now += 5_000;
+    one.onUnauthorized?.(grant);
+    expect(kept.size).toBe(0);
+  });
+
+  test.for([null, 'Bearer x', {}, { value: 'Bearer x' }, { value: 0, obtainedAt: 0 }])(
+    'do not include what is no credential: %j',
+    async (answer) => {
+      await credentialOf(replica(), 't');
+      for (const [key, { expiresAt }] of kept) kept.set(key, { answer, expiresAt });
+      expect(await credentialOf(replica(), 't')).toBe('Bearer for-t');
+      expect(world.calls()).toHaveLength(2);
+    },
+  );
 });
 
 test('checks an entry of another replica as well', async () => {
