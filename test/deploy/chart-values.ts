@@ -26,6 +26,13 @@ export const full = {
   secretEnv: { GATEWAY_CLIENT_SECRET: { secret: 'credentials', key: 'client-secret' } },
   secretFiles: { tls: { secret: 'gateway-tls' } },
   service: { type: 'LoadBalancer', port: 443, annotations: { a: 'b' } },
+  ingress: {
+    enabled: true,
+    className: 'nginx',
+    annotations: { a: 'b' },
+    host: 'mcp.example.com',
+    tlsSecret: 'mcp-tls',
+  },
   networkPolicy: {
     clients: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
     operators: [{ namespaceSelector: { matchLabels: { name: 'monitoring' } } }],

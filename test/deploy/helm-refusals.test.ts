@@ -35,6 +35,12 @@ test.skipIf(helm === undefined).for<readonly [message: string, values: unknown]>
   ['does not look like a gateway.yaml', { ...good, config: '{"routes": []}' }],
   ['SESSION_KEY is in env and in a Secret', { ...good, env: { SESSION_KEY: 'x' } }],
   ['terminationGracePeriodSeconds must be at least', { ...good, terminationGracePeriodSeconds: 15 }],
+  ['ingress.host is empty: write the host name of public_url', { ...good, ingress: { enabled: true } }],
+  [
+    'ingress.frontDoorHost is set, but config has no front_door',
+    { ...good, ingress: { enabled: true, host: 'a.example', frontDoorHost: 'b.example' } },
+  ],
+  ['httpRoute.parentRefs is empty', { ...good, httpRoute: { enabled: true, host: 'a.example' } }],
   ['replicaCount', { ...good, replicaCount: 3 }],
 ])('the chart refuses values with: %s', ([message, values]) => {
   const { code, stdout, stderr } = runHelm(['template', 'gw'], values);

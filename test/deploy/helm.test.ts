@@ -102,6 +102,37 @@ describe.skipIf(helm === undefined)('what it makes', () => {
     expect(kinds(manifests({ ...good, replicas: 1 }))).not.toContain('PodDisruptionBudget gw-sallyport');
   });
 
+  test('leads the host names of the gateway and of its front door to their Services, by an Ingress or HTTPRoutes', () => {
+    const withDoor = { ...good, shared: { existingSecret: 'redis' }, config: `${config}${frontDoor}` };
+    const hosts = { enabled: true, host: 'mcp.example.com', frontDoorHost: 'signin.example.com' };
+    const byIngress = manifests({ ...withDoor, ingress: { ...hosts, className: 'nginx', tlsSecret: 'mcp-tls' } });
+    expect(typeErrors(byIngress)).toBe('');
+    const rule = (host: string, name: string) => ({
+      host,
+      http: { paths: [{ path: '/', pathType: 'Prefix', backend: { service: { name, port: { name: 'http' } } } }] },
+    });
+    expect(kind(byIngress, 'Ingress')).toMatchObject({
+      spec: {
+        ingressClassName: 'nginx',
+        tls: [{ hosts: ['mcp.example.com', 'signin.example.com'], secretName: 'mcp-tls' }],
+        rules: [rule('mcp.example.com', 'gw-sallyport'), rule('signin.example.com', 'gw-sallyport-front-door')],
+      },
+    });
+    const parentRefs = [{ name: 'public', namespace: 'gateways' }];
+    const routes = manifests({ ...withDoor, httpRoute: { ...hosts, parentRefs } }).filter(
+      (each) => each.kind === 'HTTPRoute',
+    );
+    expect(routes).toMatchObject(
+      [
+        ['mcp.example.com', 'gw-sallyport'],
+        ['signin.example.com', 'gw-sallyport-front-door'],
+      ].map(([host, name]) => ({
+        metadata: { name },
+        spec: { parentRefs, hostnames: [host], rules: [{ backendRefs: [{ name, port: 8080 }] }] },
+      })),
+    );
+  });
+
   test('has a Service for the front door, if there is one', () => {
     const shared = { existingSecret: 'redis' };
     const objects = manifests({ ...good, shared, config: `${config}${frontDoor}` });

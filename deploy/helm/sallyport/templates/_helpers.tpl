@@ -36,6 +36,28 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if hasKey (fromYaml (.Values.config | default (.Files.Get "files/gateway.yaml"))) "front_door" }}yes{{ end -}}
 {{- end -}}
 
+{{/* Host name → Service, as JSON, of the values of an ingress or a route with the given name. */}}
+{{- define "sallyport.hosts" -}}
+{{- $root := index . 0 -}}
+{{- $values := index . 1 -}}
+{{- $key := index . 2 -}}
+{{- $service := include "sallyport.fullname" $root -}}
+{{- if not $values.host -}}
+{{- fail (printf "%s.host is empty: write the host name of public_url" $key) -}}
+{{- end -}}
+{{- $hosts := dict $values.host $service -}}
+{{- with $values.frontDoorHost -}}
+{{- if not (include "sallyport.hasFrontDoor" $root) -}}
+{{- fail (printf "%s.frontDoorHost is set, but config has no front_door" $key) -}}
+{{- end -}}
+{{- if eq . $values.host -}}
+{{- fail (printf "%s.frontDoorHost is also %s.host: a front door below a path has a route in config" $key $key) -}}
+{{- end -}}
+{{- $_ := set $hosts . (printf "%s-front-door" $service) -}}
+{{- end -}}
+{{- $hosts | toJson -}}
+{{- end -}}
+
 {{/* The text of every policy by its name, as JSON: the chart's files, replaced by the values. */}}
 {{- define "sallyport.policies" -}}
 {{- $policies := dict -}}
