@@ -4,7 +4,8 @@ import type { Contender, Running } from './contender.ts';
 import { saturate, type Request } from './load/wrk.ts';
 import { cpuMicroseconds } from './machine/process.ts';
 import { differences, inRounds, median, ratios, spread } from './statistics.ts';
-import { atMost, markdownTable, timesSpread, type Line, type Result } from './table.ts';
+import { type Aim, atMost, markdownTable, timesSpread, type Line, type Result } from './table.ts';
+import { isCheckout } from './contenders/sallyport.ts';
 
 /** The CPU time of a request by contender, one sample for each round, in µs: user and system time of its processes. */
 export type CpuSamples = ReadonlyMap<string, readonly number[]>;
@@ -77,10 +78,23 @@ export function cpuLines(samples: CpuSamples, contenders: readonly Contender[], 
     const difference = median(differences(own, cpu)).toFixed(1);
     const cells = { ...cost, [columns.ratio]: timesSpread(ratio), [columns.adds]: difference };
     const aim = aims[name];
+    if (isCheckout(name)) return [{ subject: name, cells, aims: [notSlower(name, own, cpu)] }];
     return [
       { subject: name, cells, aims: aim === undefined ? [] : [atMost(`compared with ${name}`, aim, ratio.median)] },
     ];
   });
+}
+
+/** What a change may cost. */
+const MOST_SLOWER = 1.05;
+
+/**
+ * The gate for a change, beside the checkout before it. It compares the least of all rounds: other load on the machine
+ * only ever adds.
+ */
+export function notSlower(before: string, ours: readonly number[], theirs: readonly number[]): Aim {
+  const least = Math.min(...ours) / Math.min(...theirs);
+  return { ...atMost(`least CPU compared with ${before}`, MOST_SLOWER, least), isGate: true };
 }
 
 /**

@@ -12,7 +12,7 @@ import { startBench } from './bench.ts';
 import { comparisonTable } from './compare-cpu.ts';
 import { leaveContenderCore, written } from './machine/process.ts';
 import { scenarios } from './scenarios/all.ts';
-import { aimsTable, markdownTable, type Result } from './table.ts';
+import { aimsTable, markdownTable, missedGates, type Result } from './table.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -58,6 +58,10 @@ try {
   const name = `results/${new Date().toISOString().replaceAll(/[:.]/g, '-')}.md`;
   await written(fileURLToPath(new URL(name, import.meta.url)), [summary, ...tables].join('\n\n'));
   console.log(`\nbench/${name}`);
+  for (const missed of missedGates(results)) {
+    console.error(`slower: ${missed}`);
+    process.exitCode = 1;
+  }
 } finally {
   await bench.close();
 }

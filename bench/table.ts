@@ -7,6 +7,8 @@ export interface Aim {
   readonly at: string;
   readonly reached: string;
   readonly met: boolean;
+  /** Whether the run fails if it is missed. Default: false. */
+  readonly isGate?: boolean;
 }
 
 /** A row of a scenario's table. */
@@ -47,6 +49,17 @@ export function aimsTable(results: readonly Result[]): string {
           subject: `\`${scenario}\`, ${aim.what}`,
           cells: { aim: aim.at, reached: aim.reached, verdict: verdict(aim) },
         })),
+      ),
+    ),
+  );
+}
+
+/** The gates that a run has not passed, in words. */
+export function missedGates(results: readonly Result[]): readonly string[] {
+  return results.flatMap(({ scenario, lines }) =>
+    lines.flatMap(({ aims = [] }) =>
+      aims.flatMap(({ what, at, reached, met, isGate = false }) =>
+        isGate && !met ? [`${scenario}, ${what}: ${reached}, and ${at} passes`] : [],
       ),
     ),
   );

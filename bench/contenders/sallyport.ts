@@ -83,6 +83,11 @@ export function createSallyport(options: SallyportOptions = {}): SallyportConten
   };
 }
 
+/** Whether a contender is a gateway of `--against`. */
+export function isCheckout(name: string): boolean {
+  return name.startsWith('sallyport@');
+}
+
 /** This checkout's gateway, those of `--against`, and the other contenders, limited to those of `--only`. */
 export function compared({ against, only }: Bench, others: readonly Contender[]): readonly Contender[] {
   const checkouts = against.map((root) => createSallyport({ name: `sallyport@${root}`, root }));

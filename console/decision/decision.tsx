@@ -50,7 +50,7 @@ const words: Readonly<Record<OutcomeKind, string>> = {
 
 function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
   const { kind, called, route, at, address, token, answer, notes, conditions, remedies, policy, test } = detail;
-  const { reason, rule, method, durationMs, requestId, traceId, version, actors = [], list } = detail;
+  const { reason, rule, method, durationMs, requestId, traceId, version, actors = [], inner = [], list } = detail;
   const why = whyOf(detail);
   return (
     <>
@@ -125,6 +125,7 @@ function Detail({ detail }: { readonly detail: DecisionDetail }): JSX.Element {
             ['reason', reason],
             ['rule', rule],
             ['method', method],
+            ['inner tools', inner.length > 0 && inner.join(', ')],
             ['policy', version],
             ['acting agents', actors.length > 0 && actors.join(' < ')],
             ['decided in', `${durationMs} ms`],

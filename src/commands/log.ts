@@ -263,7 +263,7 @@ class Table {
 }
 
 function cellsOf(decision: Row): readonly string[] {
-  const { clientId, route, address, actors = [] } = decision;
+  const { clientId, route, address, actors = [], inner = [] } = decision;
   const client = actors.length === 0 ? clientId : `${clientId ?? ''} (${actors.join(' < ')})`.trim();
   const cells = [
     timeOf(decision).slice(5, 19).replace('T', ' '),
@@ -271,7 +271,7 @@ function cellsOf(decision: Row): readonly string[] {
     namesOf(decision).join(' '),
     client,
     route,
-    calledIn(decision),
+    inner.length === 0 ? calledIn(decision) : `${calledIn(decision)} (${inner.join(', ')})`,
     address,
   ];
   return cells.map((cell) => printable(cell ?? ''));

@@ -14,6 +14,7 @@ interface PartRow {
 }
 
 const rows: readonly PartRow[] = [
+  { keys: ['inner'], load: async () => (await import('./inner/part.ts')).innerPart },
   {
     keys: ['after', 'never_after', 'quota'],
     load: async () => (await import('./history/part.ts')).historyPart,

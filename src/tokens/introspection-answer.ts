@@ -5,7 +5,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { type AuthorizationServer, issuersOf } from '../core/model/authorization-server.ts';
 import type { ServerAnswer } from '../core/model/authorization-server-client.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
-import { refusals } from '../core/model/reasons.ts';
+import type { TokenReason } from '../core/model/reasons.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
 import { notAccepted, outOfTime } from './refusal-detail.ts';
 import { createJwtVerifier, exactPayload, type IssuerKeys, verifiedJwt } from './jwt.ts';
@@ -96,6 +96,12 @@ function requireTokenType(claims: Claims): void {
  */
 export const signedAnswerTypes = 'application/token-introspection+jwt, application/jwt;q=0.9';
 
+/**
+ * The faults of a phantom token that refuse the caller's token. With another fault the answer proves nothing, and the
+ * server counts as unavailable.
+ */
+const ofPhantom = new Set<TokenReason>(['token.expired', 'token.not_yet_valid', 'token.sender_constrained']);
+
 /** Bounds memory; most upstreams accept no longer header. */
 const MAX_LENGTH = 32 * 1024;
 /** The maximum age of an answer by its `iat`, RFC 9701 §5. An older one is a replay. */
@@ -157,7 +163,7 @@ export function createSignedAnswerReader(
     try {
       return { claims: (await verifyPhantom(jwt)).claims, jwt };
     } catch (error) {
-      if (isTokenDenial(error) && refusals[error.reason].inPhantom === 'refusal') throw error;
+      if (isTokenDenial(error) && ofPhantom.has(error.reason)) throw error;
       throw unproved('the phantom token is not valid', error);
     }
   }

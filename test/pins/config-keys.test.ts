@@ -19,7 +19,7 @@ test.for([
   [
     'an entry of tools and of prompts',
     'call',
-    'scope claims actors any all not acr max_age max_lifetime because arguments after never_after quota approval',
+    'scope claims actors any all not acr max_age max_lifetime because arguments inner after never_after quota approval',
   ],
   [
     'an entry of resources, of methods and of requests',
@@ -28,6 +28,7 @@ test.for([
   ],
   ['`after`', 'after', 'tool request within! same by'],
   ['`never_after`', 'never_after', 'tool request within! same by'],
+  ['`inner`', 'inner', 'each name! arguments'],
   ['a quota', 'limit', 'count sum at_most integer per! by'],
   [
     'the predicates of a claim',

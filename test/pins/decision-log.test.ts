@@ -39,6 +39,7 @@ const everything: Outcome = {
       name: 'tools-policy',
       revision: 'tools-policy@0123456789ab',
       claimsRead: () => ({ tenant: 'acme' }),
+      innerCalls: () => [toolCall('x'.repeat(129), {}), toolCall('search', {})],
     } as unknown as Policy,
   } as Route,
   principal: {
@@ -95,6 +96,7 @@ test('R-168: the members of a denial, in order', () => {
     actors: ['a'.repeat(128), 'b'],
     method: 'tools/call',
     tool: 'pay',
+    inner: ['x'.repeat(128), 'search'],
     scope: 'read',
     needed_scope: 'read payments',
     policy: 'tools-policy@0123456789ab',
@@ -106,7 +108,7 @@ test('R-168: the members of a denial, in order', () => {
     trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
   });
   expect(Object.keys(line(everything)).join(' ')).toBe(
-    'time level msg decision request_id address path route allow reason detail subject client_id issuer actors method tool scope needed_scope policy rule input claims duration_ms approval trace_id',
+    'time level msg decision request_id address path route allow reason detail subject client_id issuer actors method tool inner scope needed_scope policy rule input claims duration_ms approval trace_id',
   );
 });
 

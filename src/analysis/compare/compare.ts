@@ -15,6 +15,8 @@ import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { Undecidable } from '../prove/text-automaton.ts';
 import { type CallKind, planFor } from '../../core/policy/plan.ts';
 import { callsIn, type PossibleCall } from '../prove/calls.ts';
+import { wrapperOf } from '../prove/wrappers.ts';
+import { type PolicyDocument, rulePath } from '../../core/policy/document.ts';
 import { type Examination, type Example, examine } from '../prove/examination.ts';
 import type { Budget, Formula } from '../prove/formula.ts';
 import { type Deciding, Disagreement } from '../prove/prove.ts';
@@ -36,6 +38,7 @@ interface Difference {
     | 'approval added'
     | 'approval removed'
     | 'rules over time changed'
+    | 'inner calls changed'
     | 'mode changed'
     | 'lists changed'
     | 'lock changed';
@@ -75,7 +78,13 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   const rules = [compiledRules(before), compiledRules(after)] as const;
   // A policy that was not edited is never too large to compare.
   if (isDeepStrictEqual(rules[0].document, rules[1].document)) return { differences: [], undecided: [] };
-  const found: Findings = { differences: new Map(), histories: new Map(), approvals: new Map(), undecided: new Map() };
+  const found: Findings = {
+    differences: new Map(),
+    histories: new Map(),
+    approvals: new Map(),
+    inner: new Map(),
+    undecided: new Map(),
+  };
   let steps = MAX_STEPS;
   try {
     for (const call of callsIn({ kind: 'any' }, rules)) {
@@ -91,7 +100,7 @@ export function comparePolicies(before: Policy, after: Policy, deciding: Decidin
   const differences = [...found.differences.values()].toSorted(gravestFirst);
   const witnessed = new Set(differences.flatMap(({ kind, rule }) => (kind.startsWith('approval') ? rule : [])));
   const approvals = [...found.approvals.values()].filter(({ rule }) => !witnessed.has(rule));
-  const unwitnessed = [...approvals, ...found.histories.values(), ...settingsOf(rules)];
+  const unwitnessed = [...approvals, ...found.histories.values(), ...found.inner.values(), ...settingsOf(rules)];
   return { differences: [...differences, ...unwitnessed], undecided: [...found.undecided.values()] };
 }
 
@@ -102,6 +111,8 @@ interface Findings {
   readonly histories: Map<string, Difference>;
   /** Approvals that changed, in the same way. */
   readonly approvals: Map<string, Difference>;
+  /** Inner calls that changed, in the same way. */
+  readonly inner: Map<string, Difference>;
   readonly undecided: Map<string, Undecided>;
 }
 
@@ -124,6 +135,7 @@ function compareCalls(
   const rules = [compiledRules(policies[0]), compiledRules(policies[1])] as const;
   const kinds = editedKinds(call);
   compareHistories(kinds, rules, found);
+  if (compareInner(kinds, rules, found)) return;
   const approvals = compareApprovals(kinds, rules, found);
   const { decisions, find: findAny } = examine(call, rules, {}, deciding, budget);
   const [was = [], is = []] = decisions;
@@ -153,6 +165,30 @@ function compareHistories(kinds: Edited<CallKind>, rules: Edited<Rules>, { histo
   const rule = ruleOf(kinds);
   const difference = { kind: 'rules over time changed', rule, witness: undefined } as const;
   histories.set(rule, { ...difference, was: before, now: after });
+}
+
+/**
+ * Notes what differs in how calls of a tool call others. What such a call is decided by besides is that of the inner
+ * tools, whose own differences are found with them.
+ *
+ * @returns whether such calls call others under one of the policies.
+ */
+function compareInner(kinds: Edited<CallKind>, rules: Edited<Rules>, found: Findings): boolean {
+  const [before, after] = [wrapperOf(rules[0], kinds[0]), wrapperOf(rules[1], kinds[1])];
+  if (before === undefined && after === undefined) return false;
+  const rule = ruleOf(kinds);
+  const [was = 'none', now = 'none'] = [before?.wanted, after?.wanted];
+  const difference = { kind: 'inner calls changed', rule, was, now, witness: undefined } as const;
+  if (was !== now) found.inner.set(rule, difference);
+  const [old, edited] = rules.map(({ document }) => ownConditionsOf(document, rule));
+  if (!isDeepStrictEqual(old, edited)) note(found, rule, ['what such a call calls decides it too']);
+  return true;
+}
+
+/** What a document says of calls of an entry, apart from what they call. */
+function ownConditionsOf(document: PolicyDocument, rule: string): unknown {
+  const entry = Object.entries(document.tools ?? {}).find(([name]) => rulePath(['tools', name]) === rule);
+  return { ...document, tools: entry, resources: undefined, prompts: undefined };
 }
 
 /** Notes that calls need other approvals. @returns the name of that difference. */

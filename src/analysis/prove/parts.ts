@@ -2,12 +2,13 @@ import type { CallPlan } from '../../core/policy/plan.ts';
 import type { Approval } from '../../policy-parts/approvals/approval.ts';
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { historyKey } from '../../policy-parts/history/key.ts';
+import { innerKey } from '../../policy-parts/inner/key.ts';
 import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { Undecidable } from './text-automaton.ts';
 
 /** @module The parts of the language that proofs know. */
 
-const known: ReadonlySet<object> = new Set([historyKey, approvalsKey]);
+const known: ReadonlySet<object> = new Set([historyKey, approvalsKey, innerKey]);
 
 /** @throws {Undecidable} for a plan with a part that proofs do not know. */
 export function requireKnownParts({ parts }: Pick<CallPlan, 'parts'>): void {

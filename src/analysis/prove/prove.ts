@@ -15,11 +15,13 @@ import { compiledRules } from '../../core/policy/compile.ts';
 import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';
 import { type Property, expectedReasons, isExpected } from '../../policy-files/property.ts';
-import { callsIn, type ExampleCall } from './calls.ts';
+import { callsIn, type ExampleCall, type PossibleCall } from './calls.ts';
+import { callsThrough, wrapped, wrapperOf } from './wrappers.ts';
+import type { Wrapper } from '../../policy-parts/inner/inner-calls.ts';
 import { challengeIs, type PossibleDecision } from './decisions.ts';
 import { earlierCalls } from './over-time.ts';
 import { type Described, type Example, examine } from './examination.ts';
-import { type Formula, and, not, or } from './formula.ts';
+import { type Budget, type Formula, and, not, or } from './formula.ts';
 import type { Setting } from './space.ts';
 import { isVariableMet } from '../../core/policy/variable.ts';
 import { Undecidable } from './text-automaton.ts';
@@ -62,6 +64,12 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   const speaksOf = { callers, approval, arguments: inArguments, variables, isAfterCalls: true } as const;
   try {
     for (const call of callsIn(property.calls, [rules])) {
+      const wrapper = call.kinds[0] && wrapperOf(rules, call.kinds[0]);
+      if (wrapper !== undefined) {
+        const refuted = refutedThrough(property, policy, { call, wrapper, budget, why }, deciding);
+        if (refuted !== undefined) return refuted;
+        continue;
+      }
       const { decisions, histories, find } = examine(call, [rules], speaksOf, deciding, budget);
       const overTime = call.kinds.flatMap((kind) => rulesOverTime(planFor(rules, kind)));
       let goal = unexpected(property, decisions.flat());
@@ -92,6 +100,72 @@ export function prove(property: Property, policy: Policy, deciding: Deciding, ma
   // Last, so that they use up only the steps that the proof has left.
   const examples = new Map(searches.flatMap((each) => each()).map((each) => [JSON.stringify(each), each]));
   return { outcome: 'holds', examples: [...examples.values()] };
+}
+
+interface WrapperSearch {
+  readonly call: PossibleCall;
+  readonly wrapper: Wrapper;
+  readonly budget: Budget;
+  /** Takes what is not decided. */
+  readonly why: string[];
+}
+
+/** Looks for calls of a tool that calls others which refute a property; undefined if none is found. */
+function refutedThrough(
+  property: Property,
+  policy: Policy,
+  { call, wrapper, budget, why }: WrapperSearch,
+  deciding: Deciding,
+): Proof | undefined {
+  const rules = compiledRules(policy);
+  const { callers, approval } = property;
+  const { arguments: inArguments } = describedBy(property);
+  const [kind] = call.kinds;
+  if (kind === undefined) return undefined;
+  const speaksOf = { callers, approval, isAfterCalls: true } as const;
+  const unclear = (reason = 'what it calls decides'): undefined => {
+    why.push(`${wrapper.rule}: ${reason}`);
+  };
+  // What the call itself is refused for, whatever it calls.
+  const own = examine(call, [rules], { ...speaksOf, arguments: inArguments }, deciding, budget);
+  const anyDecision = property.wanted === 'deny' ? unexpected(property, own.decisions.flat()) : true;
+  const alone = own.find(anyDecision);
+  if (alone.outcome === 'none') return undefined;
+  if (alone.outcome === 'undecided') {
+    why.push(...alone.why);
+    return undefined;
+  }
+  if (property.wanted !== 'deny') {
+    const found = own.find(unexpected(property, own.decisions.flat()));
+    for (const each of [alone, found]) {
+      if (each.outcome === 'found' && isRefuting(property, policy, each.example, deciding))
+        return confirmed(property, policy, each.example, deciding);
+    }
+    return unclear();
+  }
+  for (const { call: through, tool } of callsThrough(kind, wrapper, rules, inArguments)) {
+    const { decisions, find } = examine(through, [rules], speaksOf, deciding, budget);
+    const answer = find(unexpected(property, decisions.flat()));
+    if (answer.outcome === 'none') continue;
+    if (answer.outcome === 'undecided' || call.when === undefined || tool === undefined) {
+      unclear();
+      continue;
+    }
+    const { given, when } = answer.example;
+    const example = { given, when: wrapped(wrapper, call.when, when) };
+    const overTime = through.kinds.flatMap((each) => rulesOverTime(planFor(rules, each)));
+    const found = withEarlierCalls(example, overTime, undefined, policy, deciding);
+    if (found !== undefined && isRefuting(property, policy, found, deciding))
+      return confirmed(property, policy, found, deciding);
+    unclear(`what ${JSON.stringify(tool)} may be called with decides`);
+  }
+  return undefined;
+}
+
+function isRefuting(property: Property, policy: Policy, example: Example, deciding: Deciding): boolean {
+  const principal = deciding.callerOf(example.given);
+  const isMeant = isDescribed(property, principal, deciding.attemptOf(example.when));
+  return isMeant && !isExpected(deciding.decide(policy, example), property.wanted);
 }
 
 function describedBy({ calls }: Property): Required<Pick<Described, 'arguments' | 'variables'>> {

@@ -131,7 +131,7 @@ function withSubject(principal: Principal, subject: string): Principal {
 }
 
 function inWords(
-  { kind, track, windowMs, limit, decimals }: HistoryCheck,
+  { kind, track, windowMs, amount, limit, decimals, isBroken }: HistoryCheck,
   recorded: readonly EarlierEntry[],
   retryAfterMs: number | undefined,
 ): string {
@@ -140,8 +140,10 @@ function inWords(
     const used = within.reduce((sum, each) => sum + each.amount, 0);
     const amounts = `${used / 10 ** decimals} used by ${within.length === 1 ? '1 call' : `${within.length} calls`}`;
     const left = `${Math.max(0, limit - used) / 10 ** decimals} left`;
-    return `${amounts}, ${left}${retryAfterMs === undefined ? '' : `; room for this call in ${seconds(retryAfterMs)}`}`;
+    const canWait = retryAfterMs !== undefined && amount <= limit;
+    return `${amounts}, ${left}${canWait ? `; room for this call in ${seconds(retryAfterMs)}` : ''}`;
   }
+  if (isBroken) return 'an earlier call of the same batch';
   const latest = (kind === 'after' ? within.filter(({ isAnswered }) => isAnswered) : within).at(-1);
   if (latest !== undefined) return `a call ${seconds(latest.agoMs)} ago`;
   return within.length > 0 ? 'no call that was answered' : 'no call';

@@ -73,7 +73,7 @@ export function recordedClaims({
 
 /** The attempt of a logged decision; arguments are not logged. */
 export function recordedAttempt(
-  { method, tool, input, path }: DecisionRecord,
+  { method, tool, inner, input, path }: DecisionRecord,
   route: Pick<Route, 'protocol'>,
 ): Attempt {
   if (route.protocol === 'http') {
@@ -85,7 +85,7 @@ export function recordedAttempt(
   const targets: readonly McpTarget[] = input.targets ?? (tool === undefined ? [] : [{ kind: 'tool', name: tool }]);
   // A GET and a DELETE carry no message.
   const message = method === 'GET' || method === 'DELETE' ? undefined : method;
-  return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments };
+  return { kind: 'mcp', method: mcpMethod(message), targets, arguments: unknownArguments, inner };
 }
 
 /** The longest text that `log.arguments` shows; one of this length may have been cut. */

@@ -5,7 +5,7 @@ import { printable } from '../../core/lib/wording.ts';
 import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import { isReasonBy } from '../../core/model/reasons.ts';
 import type { Config } from '../../core/model/config.ts';
-import { calledIn, type DecisionRecord } from '../../core/model/decision.ts';
+import { calledIn, type DecisionRecord, MAX_INNER_NAME } from '../../core/model/decision.ts';
 import {
   type Attempt,
   type Decision,
@@ -86,9 +86,11 @@ export function differenceOf(
   const needed = approvalOf(alone);
   const isOpen = needed?.isCertain === false && needed.text !== (recordedBy && approvalOf(recordedBy))?.text;
   const decision = needed === undefined ? overTime : withApproval(overTime, needed, record);
+  const isCut = record.inner?.some(({ length }) => length >= MAX_INNER_NAME) === true;
+  const needsArguments = isChanged('argument') || isChanged('inner') || isCut || isOpen;
   const unknown = lacksPath(policy, attempt)
     ? 'depends on the path, which is not in the log, or cut'
-    : whatIsMissing(record, alone, !knowsArguments && (isChanged('argument') || isOpen));
+    : whatIsMissing(record, alone, !knowsArguments && needsArguments);
   if (unknown !== undefined) return { ...base, change: 'unknown', after: unknown };
   if (decision === undefined) {
     const isAsRecorded = !isChanged('history') && (record.reason === undefined || isReasonBy('history', record.reason));

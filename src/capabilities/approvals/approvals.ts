@@ -21,7 +21,7 @@ import type { ApprovalDecision } from '../operator-approvals.ts';
 import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
-import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
+import { Denial, ofInnerTool, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import { approvedDefinitions, definitionKey } from '../../mcp/definitions.ts';
@@ -141,7 +141,8 @@ export class Approvals {
     };
     if (kind === 'waiting') throw required(needed, 'it waits for a person', view);
     const { rule, because } = needed.denial;
-    throw new Denial('approval.denied', 'a person denied this call', { rule, because, approval: view });
+    const about = { rule, because, approval: view, ...ofInnerTool(needed.denial) };
+    throw new Denial('approval.denied', 'a person denied this call', about);
   }
 
   /** Those that a person may decide, or all; without arguments. */
@@ -255,12 +256,10 @@ function lockedIn(route: Route, { method, name }: { method: string; name?: strin
   return approved.get(definitionKey({ kind, name }))?.sha256 ?? '';
 }
 
-function required(
-  { denial: { reason, rule, because } }: NeededApproval,
-  found: string,
-  approval?: NonNullable<Denial['approval']>,
-): Denial {
-  return new Denial(reason, `wanted an approval of this call: ${found}`, { rule, because, approval });
+function required({ denial }: NeededApproval, found: string, approval?: NonNullable<Denial['approval']>): Denial {
+  const { reason, rule, because } = denial;
+  const about = { rule, because, approval, ...ofInnerTool(denial) };
+  return new Denial(reason, `wanted an approval of this call: ${found}`, about);
 }
 
 /** A call that took its approval, until it is settled. A class for the reason of `LedgerCall` (`history/count.ts`). */

@@ -21,6 +21,7 @@ export function detailOf({ config, since }: InForce, { decision, list }: FoundDe
     policy: policyName(decision),
     version: decision.policy,
     actors: decision.actors,
+    inner: decision.inner,
     list,
     traceId,
     durationMs,

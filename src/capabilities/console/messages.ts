@@ -103,6 +103,8 @@ export interface DecisionDetail
   readonly version?: string | undefined;
   /** The agents that act for the subject, outermost first. */
   readonly actors?: readonly string[] | undefined;
+  /** The tools that the call calls. */
+  readonly inner?: readonly string[] | undefined;
   /** The entries that the answer lacks. */
   readonly list?: ShownList | undefined;
   readonly token?: TokenView | undefined;

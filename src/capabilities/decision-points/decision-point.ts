@@ -16,9 +16,10 @@ import { createQuota } from '../../core/lib/fair-share.ts';
 import { loadHourly } from '../../core/lib/single-flight.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { AskAboutList, Grant } from '../../core/model/grant.ts';
+import { calledTool } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { DecisionPointSettings } from './settings.ts';
-import { Denial } from '../../core/model/denial.ts';
+import { Denial, ofInnerTool } from '../../core/model/denial.ts';
 import { reasons } from './reasons.ts';
 import { createDescribe } from './question.ts';
 import { messageOf } from '../../core/lib/wording.ts';
@@ -110,6 +111,16 @@ export class DecisionPoint {
         read: decided,
       });
       this.#enforce(answer, grant);
+      const asked = new Set([JSON.stringify(body)]);
+      // One after the other: a caller has a bounded share of the questions in flight.
+      for (const inner of route.policy?.innerCalls(attempt) ?? []) {
+        const question = describe.inner(grant, inner);
+        const text = JSON.stringify(question);
+        if (asked.has(text)) continue;
+        asked.add(text);
+        const about = { endpoint: evaluationIn, body: question, maxBytes: MAX_ANSWER_BYTES, read: decided };
+        this.#enforce(await this.#ask(call, grant, about), grant, calledTool(inner));
+      }
     };
   }
 
@@ -172,7 +183,8 @@ export class DecisionPoint {
     }
   }
 
-  #enforce(answer: Answer, { principal, decision: { plan } }: Grant): void {
+  /** @param tool The inner tool that the question is about; undefined: the call itself. */
+  #enforce(answer: Answer, { principal, decision: { plan } }: Grant, tool?: string): void {
     const context = ownMember(answer, 'context');
     const { name } = this.#settings;
     if (answer['decision'] === true) {
@@ -180,6 +192,7 @@ export class DecisionPoint {
       throw new Denial(
         reasons['decision_point.denied'],
         `${name} allows the call with obligations, which the gateway has not met`,
+        ofInnerTool({ tool }),
       );
     }
     const acr = ownMember(context, 'acr_values');
@@ -187,11 +200,12 @@ export class DecisionPoint {
       throw new Denial('authentication.insufficient', `${name} wants another sign-in: acr_values ${acr}`, {
         scope: principal === undefined ? [] : (plan?.neededScopes(principal) ?? []),
         authentication: { acrValues: acr.split(' ') },
+        ...ofInnerTool({ tool }),
       });
     }
     const reason = ownMember(context, 'reason');
     const shown = typeof reason === 'string' ? `: ${reason.slice(0, MAX_REASON)}` : '';
-    throw new Denial(reasons['decision_point.denied'], `${name} denies the call${shown}`);
+    throw new Denial(reasons['decision_point.denied'], `${name} denies the call${shown}`, ofInnerTool({ tool }));
   }
 
   async #readEndpoints(): Promise<DecisionPointEndpoints> {
@@ -253,6 +267,10 @@ function allows(evaluation: unknown): boolean {
 function hasObligations(evaluation: Answer): boolean {
   const obligations = ownMember(ownMember(evaluation, 'context'), 'obligations');
   return obligations !== undefined && !(Array.isArray(obligations) && obligations.length === 0);
+}
+
+function evaluationIn({ evaluation }: DecisionPointEndpoints): string {
+  return evaluation;
 }
 
 function evaluationsIn({ evaluations }: DecisionPointEndpoints): string {

@@ -40,6 +40,8 @@ export interface Describe {
    * @throws {Denial} `decision_point.denied` for a call that has no words in AuthZEN.
    */
   readonly call: (call: Pick<Call, 'method' | 'path'>, grant: Grant) => Question | undefined;
+  /** What an inner call of it is about. */
+  readonly inner: (grant: Pick<Grant, 'principal'>, inner: McpAttempt) => Question;
   /** What a list is about: a use of each entry by the caller; undefined for a caller without subject. */
   readonly list: (grant: Grant, entries: readonly McpTarget[]) => ListQuestion | undefined;
 }
@@ -128,6 +130,14 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
 
   return {
     call: describeCall,
+    inner({ principal }, attempt) {
+      const args = sendsArguments ? (attempt.exactArguments?.() ?? attempt.arguments) : undefined;
+      const action = { name: attempt.method.name ?? '' };
+      return question(
+        { subject: subjectOf(principal), action, resource: resourceOf(attempt, undefined) },
+        { ...agentOf(principal), ...(args !== undefined && { arguments: args }) },
+      );
+    },
     list({ principal }, entries) {
       if (principal?.subject === undefined) return undefined;
       const evaluations = entries.map(({ kind, name }) => ({

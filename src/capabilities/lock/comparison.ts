@@ -78,6 +78,17 @@ export class LockComparison {
     return differenceOf(sighting, this.#approved) ?? 'approved';
   }
 
+  /** The verdict on a tool that another one calls. One that the server shows to no client needs no approval. */
+  innerVerdict(name: string): 'approved' | 'unverified' | ChangedDefinition {
+    const tool = { kind: 'tool', name } as const;
+    const verdict = this.verdict(tool);
+    if (typeof verdict === 'string' || verdict.difference !== 'new') return verdict;
+    if (!this.#hasLooked) return 'unverified';
+    // Where names are no longer remembered, any of them may be shown.
+    const mayBeForgotten = this.#unapproved.size >= MAX_NEW || name.length > MAX_NAME;
+    return mayBeForgotten || this.#unapproved.has(definitionKey(tool)) ? verdict : 'approved';
+  }
+
   /** What differs now. Definitions that no list has shown do not. */
   differing(): readonly ChangedDefinition[] {
     return this.sightings()

@@ -14,7 +14,7 @@ import { reasons } from './reasons.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/lists.ts';
-import { Denial } from '../../core/model/denial.ts';
+import { Denial, ofInnerTool } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { OnRoute } from '../../core/model/on-route.ts';
 import { isLockedKind } from '../../core/model/mcp.ts';
@@ -154,9 +154,10 @@ export function createRouteLock(
     },
   };
 
-  function requireTarget({ kind, name }: McpTarget): void {
+  /** @param inner The name of a tool that the call calls; undefined: the target is that of the call itself. */
+  function requireTarget({ kind, name }: McpTarget, inner?: string): void {
     if (!isLockedKind(kind)) return;
-    const verdict = comparison.verdict({ kind, name });
+    const verdict = inner === undefined ? comparison.verdict({ kind, name }) : comparison.innerVerdict(inner);
     if (verdict === 'approved') return;
     const rule = 'lock';
     if (verdict === 'unverified') {
@@ -165,12 +166,14 @@ export function createRouteLock(
       throw new Denial(reasons['lock.unverified'], 'wanted a comparison with what was approved, found none yet', {
         rule,
         retryAfterSeconds,
+        ...ofInnerTool({ tool: inner }),
       });
     }
     // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
     if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
-    throw new Denial(reasons[`${kind}.changed`], detail, { rule, because: policy?.because({ kind, name }) });
+    const because = policy?.because({ kind, name });
+    throw new Denial(reasons[`${kind}.changed`], detail, { rule, because, ...ofInnerTool({ tool: inner }) });
   }
 
   return {
@@ -178,6 +181,8 @@ export function createRouteLock(
     requireApproved({ attempt }) {
       if (mode === 'report' || attempt.kind !== 'mcp') return;
       for (const target of attempt.targets) requireTarget(target);
+      for (const { targets } of policy?.innerCalls(attempt) ?? [])
+        for (const target of targets) requireTarget(target, target.name);
     },
     guarded(text, asked) {
       if (mode === 'deny') return guardedMessage(text, guard, asked);

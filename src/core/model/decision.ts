@@ -183,6 +183,14 @@ export const members = {
     of: (outcome) => optional(toolName(outcome), intern),
     read: textIn,
   },
+  inner: {
+    wire: {
+      name: 'inner',
+      about: 'the tools that the call calls, by `inner` of the policy: at most 128, each cut at 128 characters',
+    },
+    of: innerTools,
+    read: textsIn,
+  },
   scope: {
     wire: { name: 'scope', about: 'the scopes of the token' },
     of: ({ principal }) => scopeList(principal?.grantedScopes),
@@ -318,6 +326,18 @@ export function methodOf({ attempt, call }: RepeatedOutcome): string {
 /** The tool that was called, if it was one. A caller chooses its name: it is shortened. */
 export function toolName({ attempt }: RepeatedOutcome): string | undefined {
   return optional(calledTool(attempt), truncate);
+}
+
+/** The most inner calls of a call, and the longest name of a tool among them, that are recorded. */
+const MAX_INNER = 128;
+/** The longest recorded name of an inner tool; one of this length may have been cut. */
+export const MAX_INNER_NAME = 128;
+
+/** The tools that the call calls, by the policy. A caller chooses their names: they are shortened. */
+export function innerTools({ attempt, principal, route }: RepeatedOutcome): readonly string[] | undefined {
+  const calls = attempt && principal && route?.policy?.innerCalls(attempt);
+  if (calls === undefined || calls.length === 0) return undefined;
+  return calls.slice(0, MAX_INNER).map((call) => intern((calledTool(call) ?? '').slice(0, MAX_INNER_NAME)));
 }
 
 /** The outcome for the caller. */

@@ -76,9 +76,15 @@ export class Denial extends Error {
   }
 
   /** The refusal of a call by a policy. */
-  static of({ reason, detail, scope, rule, because, authentication }: PolicyDenial): Denial {
-    return new Denial(reason, detail, { scope, rule, because, authentication });
+  static of(denial: PolicyDenial): Denial {
+    const { reason, detail, scope, rule, because, authentication } = denial;
+    return new Denial(reason, detail, { scope, rule, because, authentication, ...ofInnerTool(denial) });
   }
+}
+
+/** The `data` of a refusal that names the inner tool which was refused; nothing for a refusal of the call itself. */
+export function ofInnerTool({ tool }: { readonly tool?: string | undefined }): Pick<DenialExtras, 'data'> {
+  return tool === undefined ? {} : { data: { tool } };
 }
 
 /** Whether an error refuses the token itself. An outage, for one, says nothing about the token. */
@@ -106,6 +112,8 @@ export interface PolicyDenial {
   readonly because?: string;
   /** The sign-in that the operation needs; only of `authentication.insufficient`. */
   readonly authentication?: RequiredAuthentication;
+  /** The inner tool that is refused; absent: the call itself. */
+  readonly tool?: string;
 }
 
 /** A refusal that `mode: shadow` did not enforce. */

@@ -27,6 +27,8 @@ export interface McpAttempt {
   readonly exactArguments?: (() => unknown) | undefined;
   /** The first member of `params` from which a tool might read arguments besides `arguments`; undefined: none. */
   readonly otherMember?: string | undefined;
+  /** Of an attempt that a log recorded: the tools that the call calls, which its arguments say otherwise. */
+  readonly inner?: readonly string[] | undefined;
 }
 
 /** Stands for arguments that were not recorded: a decision then leaves out the conditions on them. */
@@ -123,6 +125,7 @@ export interface Explanation {
     | 'history'
     | 'approval'
     | 'listed'
+    | 'inner'
     | 'any'
     | 'all'
     | 'not';
@@ -171,6 +174,11 @@ export interface Policy {
    * `policy.error`.
    */
   decide(principal: Principal, attempt: Attempt): PolicyDecision;
+  /**
+   * The calls that a call makes of other tools, and those that these make, each before its own: `inner` of entries. The
+   * call is decided as each of them too. Empty for most calls; as far as they can be read. Never throws.
+   */
+  innerCalls(attempt: Attempt): readonly McpAttempt[];
   /** The parts of the language that its entries have. */
   readonly parts: Parts;
   /** Whether it lists requests, so that it decides a request by its method and path. */

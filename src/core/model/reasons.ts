@@ -25,11 +25,6 @@ import {
 /** The answer to a reason that refuses the token itself, and where else the gateway handles that reason. */
 interface TokenRefusal extends Refusal {
   /**
-   * Its effect if a phantom token, the answer of an authorization server, has this fault. `refusal`: the caller's token
-   * is refused. `outage`: the answer proves nothing, and the server counts as unavailable.
-   */
-  readonly inPhantom: 'refusal' | 'outage';
-  /**
    * Whether a reload of the configuration checks the token of an open stream for it. `checked`: it depends on settings,
    * and `reloadChecks` in `authenticate/authenticator.ts` has its check. `kept`: it does not depend on settings.
    */
@@ -64,23 +59,23 @@ export const refusals = reasonsOf({
   'route.query': { status: 400, code: -32600, message: 'Query not supported here' },
   'route.upgrade': { status: 400, code: -32600, message: 'Upgrade not supported here' },
   'credentials.missing': { ...token, isAsking: true },
-  'token.malformed': { ...token, inPhantom: 'outage', onReload: 'kept' },
-  'token.form': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.issuer': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.type': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.algorithm': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.key': { ...token, inPhantom: 'outage', onReload: 'kept' },
-  'token.signature': { ...token, inPhantom: 'outage', onReload: 'kept' },
-  'token.claims': { ...token, inPhantom: 'outage', onReload: 'kept' },
-  'token.expired': { ...token, inPhantom: 'refusal', onReload: 'kept' },
-  'token.not_yet_valid': { ...token, inPhantom: 'refusal', onReload: 'kept' },
-  'token.inactive': { ...token, inPhantom: 'outage', onReload: 'kept' },
-  'token.revoked': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.too_old': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.audience': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.sender_constrained': { ...token, inPhantom: 'refusal', onReload: 'checked' },
-  'token.unbound': { ...token, inPhantom: 'outage', onReload: 'checked' },
-  'token.binding': { ...token, inPhantom: 'outage', onReload: 'kept' },
+  'token.malformed': { ...token, onReload: 'kept' },
+  'token.form': { ...token, onReload: 'checked' },
+  'token.issuer': { ...token, onReload: 'checked' },
+  'token.type': { ...token, onReload: 'checked' },
+  'token.algorithm': { ...token, onReload: 'checked' },
+  'token.key': { ...token, onReload: 'kept' },
+  'token.signature': { ...token, onReload: 'kept' },
+  'token.claims': { ...token, onReload: 'kept' },
+  'token.expired': { ...token, onReload: 'kept' },
+  'token.not_yet_valid': { ...token, onReload: 'kept' },
+  'token.inactive': { ...token, onReload: 'kept' },
+  'token.revoked': { ...token, onReload: 'checked' },
+  'token.too_old': { ...token, onReload: 'checked' },
+  'token.audience': { ...token, onReload: 'checked' },
+  'token.sender_constrained': { ...token, onReload: 'checked' },
+  'token.unbound': { ...token, onReload: 'checked' },
+  'token.binding': { ...token, onReload: 'kept' },
   'failures.exceeded': tooMany,
   'rate.exceeded': tooMany,
   'scope.insufficient': { ...moreScope, by: 'condition' },

@@ -4,7 +4,7 @@
  * YAML.
  */
 
-import type { Policy } from '../model/policy.ts';
+import type { McpAttempt, Policy } from '../model/policy.ts';
 import { gatewayClaim } from '../model/gateway-claims.ts';
 import type { Claims } from '../model/principal.ts';
 import { compileCondition } from './conditions/compile-condition.ts';
@@ -65,6 +65,7 @@ export function compilePolicy(
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
+    innerCalls: innerCallsBy(open),
     parts: inPolicy,
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
@@ -86,6 +87,14 @@ function opened(
     const of = part.open(listing, isShadow, faults);
     return of === undefined ? [] : [{ part, of }];
   });
+}
+
+const noCalls: readonly McpAttempt[] = [];
+
+function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
+  const { part, of } = open.find((each) => each.part.inner !== undefined) ?? {};
+  const inner = part?.inner;
+  return inner === undefined || of === undefined ? () => noCalls : (attempt) => inner.calls(of, attempt);
 }
 
 /** `mode: shadow` refuses nothing, and `lock: deny` does. */

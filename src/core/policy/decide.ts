@@ -7,8 +7,9 @@ import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, graver, policyDenial } from './conditions/condition.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Listing, methodEntry } from './listing.ts';
-import type { OpenPart } from './part.ts';
-import { type CallPlan, ownRule } from './plan.ts';
+import type { DecidingPlan, OpenPart } from './part.ts';
+import { ownRule } from './plan.ts';
+import type { Step } from './step.ts';
 import { isVariableMet } from './variable.ts';
 
 /** A policy document, compiled. */
@@ -28,21 +29,21 @@ export interface Rules {
   readonly lists: 'filter' | 'show';
   /** What the gateway does with definitions that were not approved; it affects no decision of the policy. */
   readonly lock: 'deny' | 'report' | 'off';
-  readonly planOf: (attempt: Attempt) => CallPlan;
+  readonly planOf: (attempt: Attempt) => DecidingPlan;
 }
 
 /**
  * Decides one call. Never throws: an error is a denial, because a call without a decision must not pass.
  */
 export function decide(rules: Rules, principal: Principal, attempt: Attempt): PolicyDecision {
-  let plan: CallPlan | undefined;
+  let plan: DecidingPlan | undefined;
   try {
     plan = rules.planOf(attempt);
     return decideOrThrow(plan, principal, attempt);
   } catch (error) {
     const detail = error instanceof Error ? `${error.name}: ${error.message}` : `${describeValue(error)} was thrown`;
     plan ??= rules.planOf({ kind: 'http' });
-    return denied({ reason: 'policy.error', rule: ownRule, detail, scope: [] }, rules.because, plan);
+    return denied({ reason: 'policy.error', rule: ownRule, detail, scope: [] }, rules, plan);
   }
 }
 
@@ -53,24 +54,28 @@ export function inShadow(decision: PolicyDecision): PolicyDecision {
   return { allow: true, rule, shadow: denial, plan };
 }
 
-function decideOrThrow(plan: CallPlan, principal: Principal, attempt: Attempt): PolicyDecision {
+function decideOrThrow(plan: DecidingPlan, principal: Principal, attempt: Attempt): PolicyDecision {
   const { steps, conditions, allowed } = plan;
   let verdict: Verdict = 'met';
-  let because: string | undefined;
+  let decisive: Denying = {};
   for (const step of steps) {
     const judged = step.judge(principal, attempt);
-    if (typeof judged === 'object') return denied(judged, step.because, plan);
+    if (typeof judged === 'object') return denied(judged, step, plan);
     if (graver(verdict, judged) === verdict) continue;
     verdict = judged;
-    because = step.because;
+    decisive = step;
   }
-  return verdict === 'met' ? allowed : denied(policyDenial(conditions, verdict, principal), because, plan);
+  return verdict === 'met' ? allowed : denied(policyDenial(conditions, verdict, principal), decisive, plan);
 }
 
+/** The step that denies, or the policy itself. */
+type Denying = Partial<Pick<Step, 'because' | 'tool'>>;
+
 /** A denial with the operator's words, except where the caller can get a token that would be accepted. */
-function denied(denial: PolicyDenial, because: string | undefined, plan: CallPlan): PolicyDecision {
+function denied(denial: PolicyDenial, { because, tool }: Denying, plan: DecidingPlan): PolicyDecision {
   const words = because !== undefined && refusalOf(denial.reason).isFinal ? { because } : {};
-  return { allow: false, rule: denial.rule, denial: { ...denial, ...words }, plan };
+  const inner = tool === undefined ? {} : { tool };
+  return { allow: false, rule: denial.rule, denial: { ...denial, ...words, ...inner }, plan };
 }
 
 /**

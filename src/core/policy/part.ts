@@ -3,7 +3,9 @@ import type { Entry } from './entry.ts';
 import type { EntryCompiler } from './entry-part.ts';
 import type { Listing } from './listing.ts';
 import type { PartStep } from './step.ts';
-import type { Attempt } from '../model/policy.ts';
+import type { AllCondition } from './conditions/groups.ts';
+import type { Attempt, McpAttempt, PartKey, Plan, PolicyDecision } from '../model/policy.ts';
+import type { Step } from './step.ts';
 
 /** What a part makes of calls of one kind. */
 export interface PlanPart {
@@ -11,6 +13,11 @@ export interface PlanPart {
   readonly steps: readonly PartStep[];
   /** The arguments that it reads of a call: keys from the top of them. An empty path: all of them. */
   argumentsRead(attempt: Attempt): readonly (readonly string[])[];
+  /**
+   * What the part makes of several calls that are one: the call itself, whose plan has this, then its inner calls.
+   * Their steps are judged already. Default: this says all.
+   */
+  readonly join?: (calls: readonly PartOfCall[]) => PlanPart;
 }
 
 /** Calls that a policy decides by the same entries, as a part sees them. */
@@ -23,11 +30,37 @@ interface PlannedCalls {
   readonly known: unknown;
 }
 
+/** A plan, as a decision goes through it. */
+export interface DecidingPlan extends Plan {
+  /** In the order in which they are tried. If none of them denies, the gravest verdict decides. */
+  readonly steps: readonly Step[];
+  /** The conditions on the caller, of all steps. */
+  readonly conditions: readonly AllCondition[];
+  /** The decision if every verdict is `met`, made once. */
+  readonly allowed: PolicyDecision;
+  readonly parts: ReadonlyMap<PartKey, PlanPart>;
+}
+
 /** A part of the language. It is opened for each policy that has it. */
 export interface LanguagePart<OfPolicy extends object = object> extends EntryCompiler {
   /** Appends to `faults` what contradicts the listing. @returns undefined if no entry has one of its keys. */
   open(listing: Listing, isShadow: boolean, faults: PolicyFault[]): OfPolicy | undefined;
   plan(policy: OfPolicy, calls: PlannedCalls): PlanPart;
+  /** How a policy decides a call as several calls. One part has it. */
+  readonly inner?: {
+    /** As `Policy.innerCalls`. */
+    calls(policy: OfPolicy, attempt: Attempt): readonly McpAttempt[];
+    /** The plan for a call and its inner calls. @param planOf The plan for a call alone. */
+    plan(policy: OfPolicy, attempt: Attempt, planOf: (attempt: Attempt) => DecidingPlan): DecidingPlan;
+  };
+}
+
+/** A part of the plan of one call among several that are one. */
+export interface PartOfCall {
+  readonly part: PlanPart;
+  readonly attempt: Attempt;
+  /** The inner tool that it calls; undefined: it is the call itself. */
+  readonly tool: string | undefined;
 }
 
 /** A part of one policy. */

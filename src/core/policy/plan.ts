@@ -7,13 +7,13 @@ import { describeValue } from '../lib/json/describe-value.ts';
 import { keysOf } from '../lib/json/pointer.ts';
 import { noMethod } from '../model/mcp.ts';
 import type { McpMethod } from '../model/mcp-method.ts';
-import type { Attempt, Explanation, PartKey, Plan, PolicyDecision } from '../model/policy.ts';
+import type { Attempt, Explanation, PartKey, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
 import { argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import type { OpenPart, PlanPart } from './part.ts';
+import type { DecidingPlan, OpenPart, PlanPart } from './part.ts';
 import type { Step } from './step.ts';
 import { explainVariable, targetAt, variableDenial } from './variable.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
@@ -38,12 +38,9 @@ interface OwnConditions {
 export const ownRule = 'policy';
 
 /** The way in which a policy decides calls of one kind. */
-export class CallPlan implements Plan {
-  /** In the order in which they are tried. If none of them denies, the gravest verdict decides. */
+export class CallPlan implements DecidingPlan {
   readonly steps: readonly Step[];
-  /** The conditions on the caller, of all steps. */
   readonly conditions: readonly AllCondition[];
-  /** The decision if every verdict is `met`, made once. */
   readonly allowed: PolicyDecision;
   readonly because: string | undefined;
   readonly parts: ReadonlyMap<PartKey, PlanPart>;
@@ -59,11 +56,7 @@ export class CallPlan implements Plan {
   }
 
   neededScopes(principal: Principal): readonly string[] {
-    try {
-      return neededScopes(this.conditions, principal);
-    } catch {
-      return [];
-    }
+    return scopesOfAll(this.conditions, principal);
   }
 
   /** It walks all steps, where a decision stops at the first that denies. The code that decides judges each of them. */
@@ -85,6 +78,15 @@ export class CallPlan implements Plan {
       ...this.steps.flatMap((step) => (step.on === 'argument' ? [keysOf(step.argument.pointer) ?? []] : [])),
       ...[...this.parts.values()].flatMap((part) => part.argumentsRead(attempt)),
     ];
+  }
+}
+
+/** The scopes that conditions need; none if one of them cannot be evaluated. */
+export function scopesOfAll(conditions: readonly AllCondition[], principal: Principal): readonly string[] {
+  try {
+    return neededScopes(conditions, principal);
+  } catch {
+    return [];
   }
 }
 
@@ -210,8 +212,17 @@ interface PlanNode {
   readonly next: Map<Entry, PlanNode>;
 }
 
-/** Finds the plan of each call. It is made once, unless the call has many entries. */
-export function createPlans(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => CallPlan {
+/** Finds the plan of each call. It is made once, unless the call has many entries or inner calls. */
+export function createPlans(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => DecidingPlan {
+  const planOf = createPlansOfOne(own, listing);
+  const { part, of } = own.open.find((each) => each.part.inner !== undefined) ?? {};
+  const inner = part?.inner;
+  if (inner === undefined || of === undefined) return planOf;
+  return (attempt) => inner.plan(of, attempt, planOf);
+}
+
+/** The plans of calls, each without its inner calls. */
+function createPlansOfOne(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => CallPlan {
   const ownPlan = planFor(own, { method: noMethod, entries: undefined });
   if (listing === undefined) return () => ownPlan;
   const root: PlanNode = { next: new Map() };

@@ -31,6 +31,8 @@ export interface PartStep extends AnyStep {
 interface AnyStep {
   /** The entry that it belongs to; undefined for one of the policy, or of a part. */
   readonly entry?: Entry | undefined;
+  /** The inner tool whose call it judges; undefined: the call itself. */
+  readonly tool?: string;
   /** The operator's words for a caller that it refuses. */
   readonly because: string | undefined;
   /**

@@ -1,5 +1,6 @@
 import {
   type CommonMembers,
+  innerTools,
   members,
   methodOf,
   otherTargets,
@@ -85,13 +86,14 @@ export class CommonPart {
 
   /** Whether another outcome for the same caller has the same members. Compares everything that they are made of. */
   isOf(outcome: RepeatedOutcome): boolean {
-    const { allow, rule, method, tool, input, answer } = this.members;
+    const { allow, rule, method, tool, inner, input, answer } = this.members;
     return (
       this.#route === outcome.route &&
       this.#details === outcome.details &&
       allow === outcome.allow &&
       rule === outcome.rule &&
       tool === toolName(outcome) &&
+      isSameList(inner ?? [], innerTools(outcome) ?? []) &&
       method === methodOf(outcome) &&
       isSameRefusal(this.members, refusalIn(outcome)) &&
       isSameAnswer(answer, outcome.answer) &&

@@ -1,6 +1,6 @@
 import type { Entry } from '../../core/policy/entry.ts';
 import type { EntryPart } from '../../core/policy/entry-part.ts';
-import type { LanguagePart } from '../../core/policy/part.ts';
+import type { LanguagePart, PartOfCall } from '../../core/policy/part.ts';
 import type { PartStep } from '../../core/policy/step.ts';
 import { type Approval, compileApproval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
 import { approvalsKey, type PlanApprovals, type PolicyApprovals } from './key.ts';
@@ -52,9 +52,38 @@ export const approvalsPart: LanguagePart<PolicyApprovals> = {
         }
         return joinedApproval(needed, { isShadow, isCertain, asker: principal });
       },
+      join: (calls) => joinedApprovals(calls, isShadow),
     };
   },
 };
+
+/** The approvals of a call and of its inner calls: one person allows all of them, and sees all arguments. */
+function joinedApprovals(calls: readonly PartOfCall[], isShadow: boolean): PlanApprovals {
+  const parts = calls.map(({ part, attempt, tool }) => ({ ...(part as PlanApprovals), attempt, tool }));
+  return {
+    approvals: parts.flatMap(({ approvals }) => approvals),
+    steps: [],
+    argumentsRead: () => [[]],
+    needed(principal) {
+      const needed = new Map<Approval, string | undefined>();
+      let isCertain = false;
+      for (const { approvals, attempt, tool } of parts) {
+        for (const approval of approvals) {
+          const needs = needsApproval(approval, principal, attempt);
+          if (needs !== false && !needed.has(approval)) needed.set(approval, tool);
+          if (needs === true) isCertain = true;
+        }
+      }
+      const [first] = needed.values();
+      const isOuter = [...needed.values()].every((tool) => tool === undefined);
+      const joined = joinedApproval([...needed.keys()], { isShadow, isCertain, asker: principal });
+      if (joined === undefined || isOuter) return joined;
+      // `shows` leads into the arguments of an inner call.
+      const denial = first === undefined ? joined.denial : { ...joined.denial, tool: first };
+      return { ...joined, shows: undefined, denial };
+    },
+  };
+}
 
 /** It refuses only what cannot be judged. Whether the call has an approval is asked last, by the gate of approvals. */
 function approvalStep(approval: Approval): PartStep {

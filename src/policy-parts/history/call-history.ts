@@ -31,6 +31,8 @@ export interface HistoryCheck {
   readonly decimals: number;
   /** The refusal of a call that does not meet it. */
   readonly denial: PolicyDenial;
+  /** Whether the call itself breaks it, whatever came before: `never_after`, by an earlier call of the same batch. */
+  readonly isBroken?: true;
 }
 
 /** The record that a call leaves in one track. */

@@ -84,16 +84,18 @@ export interface CountingRules {
   readonly past: readonly PastRule[];
   /** Whether a call passes, and is counted, whatever the rules say. */
   readonly isShadow: boolean;
+  /** Whether it is an inner call: then it meets no `after` of a later call. Default: false. */
+  readonly isInner?: boolean | undefined;
 }
 
 /** The meaning of a call for rules over time; undefined if none concerns it. */
 export function callHistory(
-  { own, past, isShadow }: CountingRules,
+  { own, past, isShadow, isInner = false }: CountingRules,
   principal: Principal,
   attempt: Attempt,
   exact?: () => unknown,
 ): CallHistory | undefined {
-  const covering = past.filter(({ covers }) => covers(attempt));
+  const covering = past.filter(({ kind, covers }) => !(isInner && kind === 'after') && covers(attempt));
   const args = argumentsOf(attempt);
   if (own.length === 0 && covering.length === 0) return undefined;
   const checks: HistoryCheck[] = [];
@@ -121,6 +123,44 @@ export function callHistory(
     if (track !== undefined) record(rule, track, 0);
   }
   return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
+}
+
+/**
+ * The meaning of a call and its inner calls, as one: they are judged and counted together. What one of them uses of a
+ * quota is no longer there for the next, and `never_after` sees those before.
+ *
+ * @param parts The call itself first, then its inner calls in their order. `tool`: the inner tool.
+ */
+export function joinedHistory(
+  parts: readonly { readonly history: CallHistory; readonly tool: string | undefined }[],
+): CallHistory | undefined {
+  const [first] = parts;
+  if (first === undefined) return undefined;
+  const checks = new Map<string, HistoryCheck>();
+  const records = new Map<string, HistoryRecord>();
+  const add = (check: HistoryCheck): void => {
+    // The check of one track by the call that needs most of it says all of the earlier ones.
+    checks.set(lengthPrefixed([check.kind, check.rule, check.track ?? '']), check);
+  };
+  for (const { history, tool } of parts) {
+    for (const each of history.checks) {
+      const check = tool === undefined ? each : { ...each, denial: { ...each.denial, tool } };
+      const before = each.track === undefined ? undefined : records.get(each.track);
+      if (each.kind === 'quota') add({ ...check, amount: each.amount + (before?.amount ?? 0) });
+      else if (each.kind === 'never_after' && before !== undefined) add({ ...check, isBroken: true });
+      else if (!checks.has(lengthPrefixed([each.kind, each.rule, each.track ?? '']))) add(check);
+    }
+    for (const { track, amount, keepMs } of history.records) {
+      const before = records.get(track);
+      records.set(track, { track, amount: amount + (before?.amount ?? 0), keepMs });
+    }
+  }
+  return {
+    checks: [...checks.values()],
+    records: [...records.values()],
+    unknown: [...new Set(parts.flatMap(({ history }) => history.unknown))],
+    isShadow: first.history.isShadow,
+  };
 }
 
 function checksOf(rule: HistoryRule, { tracks, amount }: CallCount): readonly HistoryCheck[] {

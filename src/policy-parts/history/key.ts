@@ -22,8 +22,9 @@ export interface PlanHistory extends PlanPart {
    *
    * @param exact The arguments with numbers as they were written, where JavaScript would round them; default: those of
    *   the attempt.
+   * @param isInner Whether it is an inner call of another one.
    */
-  of(principal: Principal, attempt: Attempt, exact?: () => unknown): CallHistory | undefined;
+  of(principal: Principal, attempt: Attempt, exact?: () => unknown, isInner?: boolean): CallHistory | undefined;
 }
 
 /** Rules over time: `after`, `never_after` and `quota` of entries. */

@@ -4,9 +4,9 @@ import { argumentsOf, type Attempt } from '../../core/model/policy.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Entry } from '../../core/policy/entry.ts';
 import type { EntryPart } from '../../core/policy/entry-part.ts';
-import type { LanguagePart } from '../../core/policy/part.ts';
+import type { LanguagePart, PartOfCall } from '../../core/policy/part.ts';
 import type { PartStep } from '../../core/policy/step.ts';
-import { callHistory, checkPast, countingDenial, explainRule, ownerDenial } from './counting.ts';
+import { callHistory, checkPast, countingDenial, explainRule, joinedHistory, ownerDenial } from './counting.ts';
 import { historyKey, type PlanHistory, type PolicyHistory } from './key.ts';
 import { compileHistory, type HistoryRule, type PastRule, readBy } from './rules.ts';
 
@@ -52,10 +52,31 @@ export const historyPart: LanguagePart<PolicyHistory> = {
         [...own, ...past.filter(({ covers }) => covers(attempt))]
           .flatMap(readBy)
           .map(({ pointer }) => keysOf(pointer) ?? []),
-      of: (principal, attempt, exact) => callHistory({ own, past, isShadow }, principal, attempt, exact),
+      of: (principal, attempt, exact, isInner) =>
+        callHistory({ own, past, isShadow, isInner }, principal, attempt, exact),
+      join: joinedHistories,
     };
   },
 };
+
+function joinedHistories(calls: readonly PartOfCall[]): PlanHistory {
+  const parts = calls.map(({ part, attempt, tool }) => ({ part: part as PlanHistory, attempt, tool }));
+  return {
+    own: parts.flatMap(({ part }) => part.own),
+    owners: parts.flatMap(({ part }) => part.owners),
+    steps: [],
+    argumentsRead: () => [[]],
+    of: (principal, _attempt, exact) =>
+      joinedHistory(
+        parts.flatMap(({ part, attempt, tool }) => {
+          const isInner = tool !== undefined;
+          const numbers = isInner && attempt.kind === 'mcp' ? attempt.exactArguments : exact;
+          const history = part.of(principal, attempt, numbers, isInner);
+          return history === undefined ? [] : [{ history, tool }];
+        }),
+      ),
+  };
+}
 
 function countingStep(rule: HistoryRule): PartStep {
   return {

@@ -20,7 +20,12 @@ export function reservationOf(
     id,
     route,
     owner: callerOf(principal),
-    checks: checks.map(({ kind, track, amount, limit }) => ({ kind, track: placeOf(track), amount, limit })),
+    // No earlier call is in the track of no call: `after` never passes there.
+    checks: checks.map(({ kind, track, amount, limit, isBroken }) =>
+      isBroken
+        ? { kind: 'after', track: placeOf(undefined), amount, limit }
+        : { kind, track: placeOf(track), amount, limit },
+    ),
     entries: records.map(({ track, amount, keepMs }) => ({ track: placeOf(track), amount, keepMs })),
     isShadow,
     continues,

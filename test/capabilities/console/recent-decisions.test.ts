@@ -50,7 +50,10 @@ const alice = { issuer: 'https://as.example', subject: 'alice', clientId: 'agent
 const trace = { traceId: randomBytes(16).toString('hex') };
 const first = {
   call: { decision: randomUUID(), id: randomUUID(), method: 'POST', startedAt: 1, trace },
-  route: { name: 'accounts', policy: { name: 'tools', revision: 'tools', claimsRead: () => ({ role: 'clerk' }) } },
+  route: {
+    name: 'accounts',
+    policy: { name: 'tools', revision: 'tools', claimsRead: () => ({ role: 'clerk' }), innerCalls: () => [] },
+  },
   principal: { ...alice, grantedScopes: ['read'], claims: {} },
   attempt: { kind: 'mcp', method: mcpMethod('tools/call'), targets: [{ kind: 'tool', name: 'transfer' }] },
   allow: false,

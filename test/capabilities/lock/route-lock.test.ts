@@ -23,10 +23,15 @@ let unreadable: string[];
 beforeEach(() => {
   comparison = new LockComparison(approved);
   [noted, asked, unreadable] = [0, 0, []];
+  inner = [];
 });
 
+let inner: readonly string[] = [];
 const route = {
-  policy: { because: ({ kind, name }: McpTarget) => `Ask for the ${kind} ${name}.` },
+  policy: {
+    because: ({ kind, name }: McpTarget) => `Ask for the ${kind} ${name}.`,
+    innerCalls: () => inner.map((name) => ({ targets: [{ kind: 'tool', name }] })),
+  },
 } as unknown as Route;
 
 function lockWith(mode: Lock['mode'], parts: Partial<RouteLockParts> = {}, using = comparison): RouteLock {
@@ -89,6 +94,32 @@ describe('a call', () => {
     comparison.look([pay, plan]);
     denialOf(lockWith('deny'), calling(tool, prompt));
     expect(asked).toBe(3);
+  });
+
+  test('of a tool that calls others needs each of them as approved, but for those that the server hides', () => {
+    inner = ['hidden'];
+    expect(denialOf(lockWith('deny'), calling())).toMatchObject({
+      reason: 'lock.unverified',
+      data: { tool: 'hidden' },
+    });
+    comparison.look([pay, plan, definition('tool', 'new')]);
+    expect(denialOf(lockWith('deny'), calling(tool))).toBeUndefined();
+    inner = ['pay'];
+    expect(denialOf(lockWith('deny'), calling())).toBeUndefined();
+    inner = ['hidden', 'new'];
+    expect(denialOf(lockWith('deny'), calling())).toMatchObject({
+      reason: 'tool.changed',
+      because: 'Ask for the tool new.',
+      data: { tool: 'new' },
+    });
+    inner = ['x'.repeat(257)];
+    expect(denialOf(lockWith('deny'), calling())).toMatchObject({ reason: 'tool.changed' });
+    inner = ['hidden'];
+    comparison.look([pay, plan, ...Array.from({ length: 1001 }, (_, index) => definition('tool', `new_${index}`))]);
+    expect(denialOf(lockWith('deny'), calling())).toMatchObject({ reason: 'tool.changed' });
+    comparison.look([definition('tool', 'pay', { title: 'evil' }), plan]);
+    inner = ['pay'];
+    expect(denialOf(lockWith('deny'), calling())).toMatchObject({ reason: 'tool.changed', data: { tool: 'pay' } });
   });
 
   test('before the first comparison says when the look comes that it caused', () => {

@@ -4,7 +4,7 @@ import { refusals, type Reason } from '../../../src/core/model/reasons.ts';
 import { outcomeKind } from '../../../src/core/model/outcome-kind.ts';
 
 test.each(Object.keys(refusals) as Reason[])('%s refuses the token itself only if it is a token.* reason', (reason) => {
-  expect(isTokenDenial(new Denial(reason, ''))).toBe('inPhantom' in refusals[reason]);
+  expect(isTokenDenial(new Denial(reason, ''))).toBe('onReload' in refusals[reason]);
 });
 
 test('an error that is no denial says nothing about the token', () => {

@@ -33,9 +33,17 @@ const principal = fc.record({
   grantedScopes: fc.array(text, { maxLength: 2 }),
   claims: fc.record({ scope: text, tenant: fc.jsonValue() }, { requiredKeys: [] }),
 });
+const policy = fc.record({
+  name: text,
+  revision: text,
+  claimsRead: fc.constant((claims: object) => claims),
+  innerCalls: fc.array(text, { maxLength: 2 }).map((names) => () => {
+    return names.map((name) => ({ kind: 'mcp', method: mcpMethod('tools/call'), targets: [{ kind: 'tool', name }] }));
+  }),
+});
 const route = fc.record({
   name: text,
-  policy: perhaps(fc.record({ name: text, revision: text, claimsRead: fc.constant((claims: object) => claims) })),
+  policy: perhaps(policy),
 });
 const reason = fc.constantFrom('scope.insufficient', 'claim.denied', 'token.expired');
 const denial = fc.record({ reason, detail: text, scope: fc.array(text, { maxLength: 2 }) });
@@ -136,6 +144,7 @@ test('a caller on two routes has the claims of each policy', () => {
       name,
       revision: name,
       claimsRead: (claims: Record<string, unknown>) => ({ [name]: claims[name] }),
+      innerCalls: () => [],
     };
     const one = { ...base, attempt: undefined, principal: caller, route: { name, policy } };
     return (JSON.parse(decisionLine(one as unknown as Outcome, 0)) as { input: { claims: unknown } }).input.claims;
@@ -144,7 +153,7 @@ test('a caller on two routes has the claims of each policy', () => {
 });
 
 function loggedInput(claims: Readonly<Record<string, unknown>>): unknown {
-  const policy = { name: 'p', revision: 'p', claimsRead: () => claims };
+  const policy = { name: 'p', revision: 'p', claimsRead: () => claims, innerCalls: () => [] };
   const call = { id: '', decision: '', method: 'GET', startedAt: 0, trace: undefined };
   const known = { call, route: { policy }, principal: caller({ lifetime: 60 }), allow: true, decidedAt: 1 };
   return (JSON.parse(decisionLine(known as unknown as Outcome, 0)) as { input: unknown }).input;
