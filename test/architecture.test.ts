@@ -232,6 +232,13 @@ describe('the package', () => {
   });
 });
 
+test('each file that a comment or a text of src/ names in backquotes exists', () => {
+  const everything = filesIn('.', /\.tsx?$/).map(({ path }) => `/${path}`);
+  const named = src.flatMap(({ text }) => [...text.matchAll(/`([\w./-]+\.tsx?)`/g)].map(([, path = '']) => path));
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !everything.some((each) => each.endsWith(`/${path}`)))).toEqual([]);
+});
+
 test('no file contains a path of a developer’s machine', () => {
   // Spelt so that this line is none.
   const place = new RegExp(`(?<![\\w.}*-])/(?:${['work', 'root', 'home'].join('|')})/`);
