@@ -32,9 +32,11 @@ export const annotations: Vocabulary = [
     keyword: 'x-routes',
     // The reader of routes would ignore another word, and the key would be accepted on every route.
     code({ schema, it: { errSchemaPath } }) {
-      if (schema === 'protected' || schema === 'mcp') return;
+      if (schema === 'protected' || schema === 'mcp' || schema === 'http') return;
       const place = `${errSchemaPath}/x-routes`;
-      throw new Error(`x-routes is ${JSON.stringify(schema)}, which is neither "protected" nor "mcp" (${place})`);
+      throw new Error(
+        `x-routes is ${JSON.stringify(schema)}, which is neither "protected" nor "mcp" nor "http" (${place})`,
+      );
     },
   },
   'x-because',

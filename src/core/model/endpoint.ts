@@ -66,6 +66,8 @@ export interface Endpoint {
   readonly rate: CallerRate | undefined;
   /** What happens to a path below its own; always `pass` on an http route. */
   readonly below: 'refuse' | 'pass';
+  /** What happens to an encoded slash in the path; default: `refuse`. */
+  readonly encodedSlashes?: 'refuse' | 'pass';
   /** What happens to a query; always `pass` on an http route. */
   readonly query: 'refuse' | 'pass';
 }

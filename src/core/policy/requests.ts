@@ -4,8 +4,8 @@
  * path is deep, however many entries there are.
  */
 
-import { droppable, segmentReadings, visiblePath } from '../lib/http/lenient-path.ts';
-import { pathFlaw } from '../lib/http/path-flaw.ts';
+import { droppable, segmentReadings, visiblePath, withDecodedSlashes } from '../lib/http/lenient-path.ts';
+import { ENCODED_SLASH, pathFlaw, withOneSlash } from '../lib/http/path-flaw.ts';
 import type { PolicyFault } from './document.ts';
 import { variablesIn, withoutVariables } from './pattern.ts';
 
@@ -40,7 +40,8 @@ export function requestFlaw(text: string, allows: 'keys' | 'patterns' | 'request
   }
   if (/[?#]/.test(path)) return 'has a query or a fragment; policies decide on the path alone';
   if (/[{}]/.test(path)) return 'has braces, which no path has; write * for any segment';
-  const flaw = pathFlaw(path);
+  // Whether a route takes an encoded slash is for its `encoded_slashes` to say.
+  const flaw = pathFlaw(path, 'pass');
   if (flaw !== undefined) return `has a path that no request can have: ${flaw}`;
   if (allows === 'requests') return undefined;
   // CONNECT opens a tunnel and TRACE echoes the client's headers: the gateway forwards neither.
@@ -104,7 +105,7 @@ function withoutRest(path: string): string {
 
 function partsOf(name: string): readonly [method: string, path: string] {
   const space = name.indexOf(' ');
-  return [name.slice(0, space), name.slice(space + 1)];
+  return [name.slice(0, space), withOneSlash(name.slice(space + 1))];
 }
 
 function segmentsOf(path: string): readonly string[] {
@@ -206,12 +207,13 @@ export function requestsCoveredBy(
   for (const name of patterns) {
     const pattern = requestPattern(name);
     tree.add({ ...pattern, ...(isPlain && plainPattern(pattern)), entry: name, plain: name });
+    if (isPlain && hasSlash(name)) tree.add({ ...decodedPattern(pattern), entry: name, plain: name });
   }
   return (name) => {
     const [method, path] = partsOf(name);
-    return isPlain
-      ? tree.findAny(method, plainSegments(path)) !== undefined
-      : tree.find(method, segmentsOf(path)) !== undefined;
+    if (!isPlain) return tree.find(method, segmentsOf(path)) !== undefined;
+    const readings = hasSlash(path) ? [plainSegments(path), decodedSegments(path)] : [plainSegments(path)];
+    return readings.some((segments) => tree.findAny(method, segments) !== undefined);
   };
 }
 
@@ -249,6 +251,15 @@ function plainSegments(path: string): readonly string[] {
   return segmentsIn(visiblePath(path));
 }
 
+/** The segments of a path as a server reads it that decodes slashes first, and is lenient otherwise. */
+function decodedSegments(path: string): readonly string[] {
+  return segmentsIn(withDecodedSlashes(visiblePath(path)));
+}
+
+function hasSlash(text: string): boolean {
+  return withOneSlash(text).includes(ENCODED_SLASH);
+}
+
 function segmentsIn(text: string): readonly string[] {
   return (
     text
@@ -261,6 +272,11 @@ function segmentsIn(text: string): readonly string[] {
 
 function plainPattern(pattern: RequestPattern): RequestPattern {
   const segments = pattern.segments.flatMap((segment) => (segment === undefined ? segment : plainSegments(segment)));
+  return { ...pattern, segments };
+}
+
+function decodedPattern(pattern: RequestPattern): RequestPattern {
+  const segments = pattern.segments.flatMap((segment) => (segment === undefined ? segment : decodedSegments(segment)));
   return { ...pattern, segments };
 }
 
@@ -389,7 +405,7 @@ function preferred<Entry>(
  *
  * A request that a pattern or `*` covers only in its own spelling is not listed, if another entry decides it for a
  * server that ignores case, percent-encoding, a trailing slash, spaces around a segment, or dots, extensions and
- * streams at its end.
+ * streams at its end; with an encoded slash, also if another entry decides it for a server that decodes that first.
  */
 export function requestTable<Entry extends RequestEntry>(
   entries: readonly Entry[],
@@ -402,21 +418,30 @@ export function requestTable<Entry extends RequestEntry>(
     if (flaw === undefined) candidates.push(candidateOf(entry));
     else faults.push({ path: [entry.key, entry.name], message: flaw });
   }
-  // Two exact paths never tie: their names would be equal.
-  for (const equal of Map.groupBy(candidates, ({ method, literals }) => `${literals} ${method}`).values())
-    if (equal[0]?.literals !== Number.POSITIVE_INFINITY) checkTies(equal, faults);
+  // Two exact paths tie only by the spelling of an encoded slash: their names would be equal.
+  const canTie = ({ literals, entry }: Candidate<Entry>): boolean =>
+    literals !== Number.POSITIVE_INFINITY || hasSlash(entry.name);
+  for (const equal of Map.groupBy(
+    candidates.filter(canTie),
+    ({ method, literals }) => `${literals} ${method}`,
+  ).values())
+    checkTies(equal, faults);
 
   const written = new RequestTree<Entry>();
   const plain = new RequestTree<Entry>();
+  const decoded = candidates.some(({ entry }) => hasSlash(entry.name)) ? new RequestTree<Entry>() : plain;
   for (const candidate of candidates) {
     written.add(candidate);
     plain.add({ ...candidate, ...plainPattern(candidate) });
+    if (decoded !== plain) decoded.add({ ...candidate, ...decodedPattern(candidate) });
   }
   const areAllPlain = candidates.every((candidate) => nameOf(candidate) === candidate.plain);
   const isMistakable = (found: Candidate<Entry>, method: string, path: string): boolean => {
     if (areAllPlain && !lenientPath.test(path)) return false;
     const text = visiblePath(path);
     if (plain.findAny(method, segmentsIn(text))?.plain !== found.plain) return true;
+    const other = hasSlash(path) ? decoded.findAny(method, segmentsIn(withDecodedSlashes(text))) : undefined;
+    if (other !== undefined && other.plain !== found.plain) return true;
     // A proxy that decodes the path and writes it into another URL ends it there.
     const cut = plain.findAny(method, segmentsIn(text.replace(/[?#].*/s, '')));
     return cut !== undefined && cut.plain !== found.plain;

@@ -151,8 +151,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   ];
   const problems = [...report.problems(), ...folder.problems, ...beside.flatMap((each) => each.problems)];
   if (problems.length === 0) {
-    const message = 'matches no path of the routes with this policy; a path is that of the whole request';
-    for (const { policy, name } of unreachableRequests(valid.routes)) {
+    for (const { policy, name, message } of unreachableRequests(valid.routes)) {
       problems.push(folder.problemAt(policy, { path: ['requests', name], part: 'key', message }));
     }
   }

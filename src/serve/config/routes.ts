@@ -87,18 +87,30 @@ function earlierOf(texts: readonly string[]): readonly (number | undefined)[] {
 /**
  * The entries of `requests` that no route can meet: none of those with the policy serves such a path.
  *
- * @returns each as the policy and the name of the entry.
+ * @returns each as the policy and the name of the entry, and why.
  */
 export function unreachableRequests(
   routes: readonly Route[],
-): readonly { readonly policy: string; readonly name: string }[] {
+): readonly { readonly policy: string; readonly name: string; readonly message: string }[] {
   const policies = new Set(routes.flatMap(({ policy }) => (policy?.listsRequests === true ? policy : [])));
   return [...policies].flatMap((policy) => {
-    const own = routes.filter((route) => route.policy === policy).map(({ path }) => path);
+    const own = routes.filter((route) => route.policy === policy);
     const others = routes.filter((route) => route.policy !== policy).map(({ path }) => path);
-    return policy.listed
-      .filter(({ name }) => !isServedBelow(name, own, others))
-      .map(({ name }) => ({ policy: policy.name, name }));
+    const takesSlashes = own.some(({ encodedSlashes }) => encodedSlashes === 'pass');
+    const flawOf = (name: string): string | undefined => {
+      const isServed = isServedBelow(
+        name,
+        own.map(({ path }) => path),
+        others,
+      );
+      if (!isServed) return 'matches no path of the routes with this policy; a path is that of the whole request';
+      if (takesSlashes || !/%2f/i.test(name)) return undefined;
+      return 'has %2F, which no route with this policy takes: set encoded_slashes: pass there';
+    };
+    return policy.listed.flatMap(({ name }) => {
+      const message = flawOf(name);
+      return message === undefined ? [] : [{ policy: policy.name, name, message }];
+    });
   });
 }
 
@@ -139,6 +151,7 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     rate: field.get('rate').present ? readCallerRate(field.get('rate')) : referents.rate,
     // Policies decide only on the message of an MCP request.
     below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
+    encodedSlashes: protocol === 'mcp' ? 'refuse' : field.get('encoded_slashes').choice(),
     query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
     upgrade: readUpgrade(field.get('upgrade'), protocol),
   };
@@ -164,6 +177,7 @@ function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Rou
     const { 'x-routes': routes, 'x-because': because = '' } = field.schema;
     if (isPublic && routes === 'protected') field.addProblem(message, 'key');
     if (protocol === 'http' && routes === 'mcp') field.addProblem(`applies only with protocol: mcp${because}`, 'key');
+    if (protocol === 'mcp' && routes === 'http') field.addProblem(`applies only with protocol: http${because}`, 'key');
   }
   if (!isPublic) return;
   if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);

@@ -46,6 +46,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
       ...config.routes.map((route) => [route.path, wiring.ofRoute(route)] as const),
       ...own.map((each) => [each.endpoint.path, wiring.ofOwn(each)] as const),
     ]),
+    ({ route }) => route.encodedSlashes === 'pass',
   );
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });

@@ -32,7 +32,9 @@ test('what is made of the schemas is up to date (npm run schemas)', () => {
 test('x-routes takes no word that no reader knows', () => {
   const ajv = new Ajv2020({ strictTypes: false, keywords: annotations });
   const compile = () => ajv.compile({ properties: { a: { 'x-routes': 'private' } } });
-  expect(compile).toThrow('x-routes is "private", which is neither "protected" nor "mcp" (#/properties/a/x-routes)');
+  expect(compile).toThrow(
+    'x-routes is "private", which is neither "protected" nor "mcp" nor "http" (#/properties/a/x-routes)',
+  );
 });
 
 describe('the committed schema', () => {

@@ -223,6 +223,7 @@ export const everyKey: unknown = {
       opaque_tokens: 'shown_to_all',
       methods: ['GET'],
       public: false,
+      encoded_slashes: 'pass',
       upgrade: 'websocket',
       decision_point: 'acme',
       first_challenge: 'supported',

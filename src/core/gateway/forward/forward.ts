@@ -8,7 +8,7 @@ import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import type { ConnectionPools } from './connection-pool.ts';
 import { Relay, type RelayParts } from './relay.ts';
-import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
+import { createRequestHeaders, createUpstreamPath, receivedPath } from './upstream-request.ts';
 
 /** The parts that forwarding on a route is made of. */
 export interface ForwardParts extends Omit<RelayParts, 'route'> {
@@ -44,7 +44,7 @@ export function createForward(route: Route, parts: ForwardParts): (granted: Gran
     const filter = messages?.filter(granted);
     const body = grant.action.body ?? streamedBody(call);
     const options: Dispatcher.DispatchOptions = {
-      path: upstreamPath(call.path, call.query),
+      path: upstreamPath(receivedPath(call), call.query),
       method: call.method,
       headers: requestHeaders(granted, filter?.acceptEncoding),
       body,

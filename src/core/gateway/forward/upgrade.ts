@@ -8,7 +8,7 @@ import { ClientAnswer } from './client-answer.ts';
 import type { ForwardParts } from './forward.ts';
 import { OpenStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
-import { createRequestHeaders, createUpstreamPath } from './upstream-request.ts';
+import { createRequestHeaders, createUpstreamPath, receivedPath } from './upstream-request.ts';
 
 /** Loads the library. It brings Node's HTTPS and HTTP/2, a tenth of the time of a start, and few routes need it. */
 const loadLibrary = () => import('http-proxy-3');
@@ -82,7 +82,7 @@ export function createForwardUpgrade(
     proxy.on('error', onError);
 
     const headers = requestHeaders({ call, grant, credential });
-    proxy.ws(handshake(call.request, headers, upstreamPath(call.path, call.query)), socket, head, {}, onError);
+    proxy.ws(handshake(call.request, headers, upstreamPath(receivedPath(call), call.query)), socket, head, {}, onError);
     // Replaces the library's listener, which forwards every field, frames a 204, and ignores back-pressure.
     outgoing?.removeAllListeners('response').once('response', relay);
 

@@ -1,8 +1,10 @@
 import { hopByHop, nominatedBy, withoutCookies } from '../../lib/http/header-fields.ts';
+import { ENCODED_SLASH } from '../../lib/http/path-flaw.ts';
 import { remembered } from '../../lib/remembered.ts';
 import { OWN_COOKIE, ownCookies } from '../../model/fields.ts';
 import { isNeverFromClients, isRespelled, plainFieldName } from '../../model/client-fields.ts';
 import type { StatesCaller } from '../../model/on-route.ts';
+import type { Call } from '../../model/call.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import { createIdentityHeaders } from './identity-headers.ts';
@@ -89,6 +91,11 @@ export function createRequestHeaders(
     ownFields?.addTo(headers, grant.principal);
     return headers;
   };
+}
+
+/** The path as the client spelled it: the decision is on `%2F`, and the upstream gets an encoded slash as it came. */
+export function receivedPath({ path, request }: Pick<Call, 'path' | 'request'>): string {
+  return path.includes(ENCODED_SLASH) ? ((request.url ?? '').split('?', 1)[0] ?? '') : path;
 }
 
 /**

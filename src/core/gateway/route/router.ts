@@ -1,7 +1,7 @@
 import { folded } from '../../lib/look-alike.ts';
 import { Denial } from '../../model/denial.ts';
 import { droppable, segmentReadings } from '../../lib/http/lenient-path.ts';
-import { pathFlaw } from '../../lib/http/path-flaw.ts';
+import { ENCODED_SLASH, pathFlaw, withOneSlash } from '../../lib/http/path-flaw.ts';
 
 /** Finds what is mounted at a path. Whole segments match, and the longest mount wins. */
 export type Router<Mounted> = (path: string) => Mounted;
@@ -12,9 +12,14 @@ export type Router<Mounted> = (path: string) => Mounted;
  *
  * @returns a function that throws {Denial} `route.unknown` if nothing is mounted. It throws `request.path` if the path
  *   matches another mount once case and encoding are ignored, or a narrower one without what some servers drop: neither
- *   `/Admin` nor `/admin.json` must evade the policy of `/admin`.
+ *   `/Admin` nor `/admin.json` must evade the policy of `/admin`. It throws `request.path` for an encoded slash, too.
+ * @param takesSlashes Whether what is mounted takes an encoded slash as a character. The path must then lead there with
+ *   the slash decoded and as it is. Default: nothing does.
  */
-export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Router<Mounted> {
+export function createRouter<Mounted>(
+  mounts: ReadonlyMap<string, Mounted>,
+  takesSlashes: (mounted: Mounted) => boolean = () => false,
+): Router<Mounted> {
   const mountings = new Map([...mounts].map(([path, mounted]) => [path, { mounted, segments: segmentCount(path) }]));
   const folded = new Map([...mountings].map(([path, mounting]) => [foldedPath(path), mounting]));
   // If `/Admin` is mounted, `/admin` folds to itself and still must not reach it.
@@ -23,7 +28,23 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
   const lookAlikeSegments = createLookAlikes(mounts.keys());
   return (path) => {
     const found = longest(mountings, path, depth);
+    const hasSlash = path.includes(ENCODED_SLASH);
+    if (hasSlash && (found === undefined || !takesSlashes(found.mounted))) {
+      throw new Denial(
+        'request.path',
+        `percent-encoding of a delimiter, ${ENCODED_SLASH}: ` +
+          'set encoded_slashes: pass on the http route of an upstream that reads it as a character',
+      );
+    }
     const fold = foldedPath(path);
+    requireOnly(found, path, fold);
+    if (hasSlash) requireOnly(found, path, path.split(ENCODED_SLASH).map(foldedPath).join(ENCODED_SLASH));
+    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
+    return found.mounted;
+  };
+
+  /** Requires that a reading of the path leads to no other mount. */
+  function requireOnly(found: Mounting<Mounted> | undefined, path: string, fold: string): void {
     if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== found) {
       throw new Denial(
         'request.path',
@@ -37,9 +58,12 @@ export function createRouter<Mounted>(mounts: ReadonlyMap<string, Mounted>): Rou
           'segment, are ignored: send the plain path, or add a route for this one',
       );
     }
-    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
-    return found.mounted;
-  };
+  }
+}
+
+interface Mounting<Mounted> {
+  readonly mounted: Mounted;
+  readonly segments: number;
 }
 
 function segmentCount(path: string): number {
@@ -129,8 +153,9 @@ export interface Target {
 const queryCharacters = /^\?[!"$-~]*$/;
 
 /**
- * The path and query of a request target, RFC 9112 §3.2.1, exactly as received. Each path has one accepted spelling, so
- * that the gateway matches the path that every upstream understands.
+ * The path and query of a request target, RFC 9112 §3.2.1, exactly as received, but for `%2f`, which becomes `%2F`.
+ * Each path has one accepted spelling, so that the gateway matches the path that every upstream understands. Whether a
+ * route takes an encoded slash is for {@link createRouter} to say.
  *
  * @throws {Denial} `request.target` for other forms, `request.path` for a path that {@link pathFlaw} finds a flaw in.
  */
@@ -139,11 +164,11 @@ export function canonicalTarget(target: string): Target {
   const mark = target.indexOf('?');
   const path = mark === -1 ? target : target.slice(0, mark);
   const query = mark === -1 ? '' : target.slice(mark);
-  const flaw = pathFlaw(path);
+  const flaw = pathFlaw(path, 'pass');
   if (flaw !== undefined) throw new Denial('request.path', flaw);
   if (query !== '' && !queryCharacters.test(query))
     throw new Denial('request.target', 'a character that a query cannot have');
-  return { path, query };
+  return { path: withOneSlash(path), query };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { withoutInvisible } from '../look-alike.ts';
-import { percentDecoded } from './path-flaw.ts';
+import { ENCODED_SLASH, percentDecoded } from './path-flaw.ts';
 
 /**
  * How lenient servers read paths that are canonical: routes and the entries of policies are both found by these
@@ -18,9 +18,18 @@ const nameEnd = /(?<![\s.+])[\s+]*(?:[.?#]|:[:$]|$)/gu;
 /** A character of a folded path that such a server may drop. */
 export const droppable = /[.+?#]|:[:$]|[^!-~]/;
 
-/** A path without differences of case, encoding and invisible characters. */
+/** An encoded slash in a {@link visiblePath}, which has no other encoded character. */
+const visibleSlash = ENCODED_SLASH.toLowerCase();
+
+/** A path without differences of case, encoding and invisible characters. An encoded slash stays one character. */
 export function visiblePath(path: string): string {
-  return withoutInvisible(percentDecoded(path) ?? path);
+  if (!path.includes(ENCODED_SLASH)) return withoutInvisible(percentDecoded(path) ?? path);
+  return path.split(ENCODED_SLASH).map(visiblePath).join(visibleSlash);
+}
+
+/** A {@link visiblePath} as a server reads it that decodes slashes before it separates segments. */
+export function withDecodedSlashes(visible: string): string {
+  return visible.replaceAll(visibleSlash, '/');
 }
 
 /**

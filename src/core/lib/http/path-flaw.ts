@@ -13,10 +13,12 @@ const unreserved = /[A-Za-z0-9\-._~]/;
  * What keeps a path from being canonical, in words: dot segments, empty segments, backslashes, `;`, percent-encoding of
  * characters that need none, of `/`, `\` and controls, and broken UTF-8. Undefined for a path that every server reads
  * alike. Allocates nothing for a path without percent-encoding.
+ *
+ * @param slashes Whether an encoded slash is a flaw. Decoded, the path must have no other one in any case.
  */
-export function pathFlaw(path: string): string | undefined {
+export function pathFlaw(path: string, slashes: 'refuse' | 'pass' = 'refuse'): string | undefined {
   if (!pathCharacters.test(path)) return 'a character that a path cannot have';
-  return segmentFlaw(path) ?? (path.includes('%') ? encodingFlaw(path) : undefined);
+  return segmentFlaw(path) ?? (path.includes('%') ? encodingFlaw(path, slashes) : undefined);
 }
 
 function segmentFlaw(path: string): string | undefined {
@@ -24,18 +26,27 @@ function segmentFlaw(path: string): string | undefined {
   return path.includes('.') && dotSegment.test(path) ? 'a dot segment' : undefined;
 }
 
-function encodingFlaw(path: string): string | undefined {
+function encodingFlaw(path: string, slashes: 'refuse' | 'pass'): string | undefined {
   const text = percentDecoded(path);
   if (text === undefined) return 'percent-encoding that is broken, or not UTF-8';
   for (const [encoded] of path.matchAll(/%../g)) {
     const byte = Number.parseInt(encoded.slice(1), 16);
     const character = String.fromCharCode(byte);
     if (unreserved.test(character)) return 'percent-encoding of a character that needs none';
+    if (character === '/' && slashes === 'pass') continue;
     if (byte < 0x20 || byte === 0x7f || '/\\;%'.includes(character)) {
       return `percent-encoding of a delimiter or control, ${encoded}`;
     }
   }
   return segmentFlaw(withoutInvisible(text));
+}
+
+/** An encoded slash, in its one spelling (RFC 3986 §6.2.2.1). */
+export const ENCODED_SLASH = '%2F';
+
+/** A path in which every encoded slash has the spelling {@link ENCODED_SLASH}. */
+export function withOneSlash(path: string): string {
+  return path.includes('%2f') ? path.replaceAll('%2f', ENCODED_SLASH) : path;
 }
 
 /** A text with its percent-encoding decoded; undefined if that is broken, or not UTF-8. */

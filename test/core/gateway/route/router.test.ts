@@ -35,6 +35,24 @@ describe('R-160: whole segments, the longest wins', () => {
   test('R-160: nothing mounted, nothing found', () => expect(routed([], '/')).toBe('route.unknown'));
 });
 
+describe('an encoded slash', () => {
+  const takes = (mounts: readonly string[], path: string): string =>
+    orReason(() => createRouter(identity(mounts), (mount) => mount === '/a' || mount === '/')(path));
+  test.each<[mounts: string[], path: string, wanted: string]>([
+    [['/a'], '/a/b%2Fc', '/a'],
+    [['/a', '/b'], '/b/c%2Fd', 'request.path'],
+    [['/a', '/a/b'], '/a/b%2Fc', 'request.path'],
+    [['/a', '/a/b'], '/a/B%2Fc', 'request.path'],
+    [['/a', '/a/b'], '/a/b.json%2Fc', 'request.path'],
+    [['/a', '/a/b'], '/a/c%2Fb', '/a'],
+    [['/', '/a'], '/a%2Fb', 'request.path'],
+    [['/', '/b'], '/a%2Fb', '/'],
+    [[], '/a%2Fb', 'request.path'],
+  ])('%j: %s → %s', (mounts, path, wanted) => expect(takes(mounts, path)).toBe(wanted));
+
+  test('is refused by default', () => expect(routed(['/a'], '/a/b%2Fc')).toBe('request.path'));
+});
+
 test.each<[mounts: string[], wanted: string, paths: string]>([
   [['/', '/admin'], 'request.path', '/Admin /ADMIN/x /%EF%BC%A1dmin'],
   [['/', '/admin'], '/', '/Other'],

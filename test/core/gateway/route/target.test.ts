@@ -39,10 +39,14 @@ test.each([
   ),
   ['/...', '/...', ''],
   ['/.well-known/x', '/.well-known/x', ''],
+  ['/a%2Fb?c=%2f', '/a%2Fb', '?c=%2f'],
   ['/a.b/..c/d..', '/a.b/..c/d..', ''],
 ])('lets through, byte for byte: %s', (target = '', path, query) =>
   expect(canonicalTarget(target)).toEqual({ path, query }),
 );
+
+test('an encoded slash has one spelling', () =>
+  expect(canonicalTarget('/a%2fb%2Fc?d=%2f')).toEqual({ path: '/a%2Fb%2Fc', query: '?d=%2f' }));
 
 test.each([
   ['', 'request.target', 'nothing'],
@@ -70,7 +74,8 @@ test.each([
   ['/a/..+/b', 'request.path', 'a dot segment before a space written as a plus'],
   ['/a/%E2%80%8B/b', 'request.path', 'a segment of an invisible character'],
   ['/a/%252e%252e/b', 'request.path', 'doubly encoded'],
-  ['/a%2fb', 'request.path', 'an encoded slash'],
+  ['/a%2f%2fb', 'request.path', 'an encoded slash that makes an empty segment'],
+  ['/a%2f../b', 'request.path', 'an encoded slash beside a dot segment'],
   ['/a%5Cb', 'request.path', 'an encoded backslash'],
   ['/a\\..\\b', 'request.path', 'a backslash'],
   ['/a/..;/b', 'request.path', 'a path parameter'],
@@ -129,7 +134,8 @@ describe('for any target', () => {
     [target],
     (text) => {
       const { path, query } = accepted(text) ?? { path: text, query: '' };
-      expect(path + query).toBe(text);
+      const given = text.slice(0, path.length);
+      expect(path + query).toBe((accepted(text) ? given.replaceAll('%2f', '%2F') : given) + text.slice(path.length));
     },
     { numRuns: 2000 },
   );
@@ -141,7 +147,7 @@ describe('for any target', () => {
       const found = accepted(text);
       if (found === undefined) return;
       const { pathname, search } = new URL(text, 'http://x');
-      expect(pathname).toBe(found.path);
+      expect(pathname.replaceAll('%2f', '%2F')).toBe(found.path);
       const encoded = found.query.replaceAll(/["'<>]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
       expect(search).toBe(found.query === '?' ? '' : encoded);
     },
