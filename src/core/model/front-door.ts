@@ -173,7 +173,7 @@ export interface FrontDoorObserver {
   ): void;
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
-  registration(result: string): void;
+  registration(result: string, about?: { readonly client_name?: string; readonly why?: string }): void;
   /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
   grantEnded(
     why: 'refresh_token.reused' | 'authorization_code.reused',

@@ -44,14 +44,20 @@ export class ConnectionPool {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const client = this.#young() ?? this.#open();
     // A client that took the request emits `drain` once it is free again. One that refused it at once does not.
-    if (!client.dispatch(options, handler) && client.stats.size === 0) this.#free.push(client);
+    if (!client.dispatch(options, handler) && client.stats.size === 0 && this.#all.has(client)) this.#free.push(client);
+  }
+
+  /** The number of its connections, used and free. */
+  get size(): number {
+    return this.#all.size;
   }
 
   #open(): Client {
     const client = new Client(this.#origin, this.#options);
     client.on('drain', () => {
-      if (!this.#isRetired(client)) this.#free.push(client);
+      if (this.#all.has(client) && !this.#isRetired(client)) this.#free.push(client);
     });
+    client.on('disconnect', () => this.#forget(client));
     this.#all.set(client, this.#lifetimeMs === Infinity ? Infinity : performance.now() + this.#lifetimeMs);
     return client;
   }
@@ -69,6 +75,14 @@ export class ConnectionPool {
     this.#all.delete(client);
     void client.close();
     return true;
+  }
+
+  /** Lets go of a connection that was closed while it was free: after many streams, many are. */
+  #forget(client: Client): void {
+    const at = client.stats.size === 0 ? this.#free.lastIndexOf(client) : -1;
+    if (at === -1) return;
+    this.#free.splice(at, 1);
+    this.#all.delete(client);
   }
 
   /** Closes all connections. Requests in flight fail. */

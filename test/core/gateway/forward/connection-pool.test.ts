@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ConnectionPool } from '../../../../src/core/gateway/forward/connection-pool.ts';
 
 interface Answer {
@@ -107,6 +107,19 @@ test('connects anew where the upstream has closed the free connection', async ()
   await once(sockets[0] as Socket, 'close');
   await free(get(connections, '/'));
   expect(sockets.length).toBe(2);
+});
+
+test('keeps nothing of connections that were closed while they were free', async () => {
+  const { connections, sockets, streams } = await started();
+  const open = Array.from({ length: 20 }, () => get(connections, '/stream'));
+  await Promise.all(open.map(({ status }) => status));
+  for (const stream of streams) stream.end();
+  await Promise.all(open.map(free));
+  expect(connections.size).toBe(20);
+  for (const socket of sockets.slice(1)) socket.destroy();
+  await vi.waitFor(() => expect(connections.size).toBe(1), { timeout: 10_000 });
+  await free(get(connections, '/'));
+  expect(sockets.length).toBe(20);
 });
 
 test('fails the requests in flight when it is destroyed', async () => {
