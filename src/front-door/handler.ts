@@ -305,7 +305,13 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
     observer.token(grantOf(ctx), error.error, { ...clientOf(ctx), ...(why !== undefined && { why }) });
   });
   provider.on('registration_create.success', () => observer.registration('ok'));
-  provider.on('registration_create.error', (_ctx, error) => observer.registration(error.error));
+  provider.on('registration_create.error', ({ oidc }, { error, error_description: why }) => {
+    const name = oidc.body?.['client_name'];
+    observer.registration(error, {
+      ...(typeof name === 'string' && { client_name: name.slice(0, 100) }),
+      ...(why !== undefined && { why: why.slice(0, 300) }),
+    });
+  });
   provider.on('server_error', (_ctx, error) => onBug(error));
 }
 

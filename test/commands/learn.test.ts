@@ -202,3 +202,14 @@ describe('nothing is written', () => {
     });
   });
 });
+
+test('the tools that a call called are listed, with the `inner` of the policy in force', async () => {
+  const called = line({ tool: 'call_tool', inner: ['search', 'pay'], scope: 'read pay' });
+  const refused = await learn([called]);
+  expect(refused.stdout + refused.stderr).toContain('it calls other tools, and the policy in force does not say how');
+  const inner = 'inner: { name: /tool_name, arguments: /parameters }';
+  await writeFile(join(folder, 'policies/tools.yaml'), `mode: shadow\ntools: { call_tool: { ${inner} } }\n`);
+  const { stdout } = await learn([called]);
+  expect(stdout).toContain('search');
+  expect(stdout).toMatch(/call_tool.*inner.*tool_name/);
+});

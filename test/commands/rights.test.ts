@@ -191,3 +191,13 @@ used by no caller:
     expect((await json([uses('get_price', 'get_price')], '--route', 'tools')).unused).toContain('tools.pay');
   });
 });
+
+test('the tools that a call called are used', async () => {
+  const { callers } = await json([uses('get_price', 'get_price', { inner: ['list_x', 'audit'] })]);
+  expect(callers[0]).toMatchObject({
+    used: expect.arrayContaining([
+      expect.objectContaining({ entry: 'tools.list_*' }),
+      expect.objectContaining({ entry: 'tools.audit' }),
+    ]),
+  });
+});

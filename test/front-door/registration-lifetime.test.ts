@@ -36,6 +36,18 @@ test.each<readonly [use: string, use: (client: OAuthClient) => Promise<unknown>,
   expect(await isKnown(client)).toBe(isKnownLater);
 });
 
+test('a refused registration is logged with its reason and the name of the client', async () => {
+  const refused = await fetch(`${world.issuer}/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'n'.repeat(500), redirect_uris: ['https://evil.example/callback'] }),
+  });
+  expect(refused.status).toBe(400);
+  expect(world.observed).toContain(
+    `registration invalid_redirect_uri ${'n'.repeat(100)} redirect URI https://evil.example/callback is not allowed here`,
+  );
+});
+
 test('R-283: a registration that was never used ends after a day, and makes room', async () => {
   const long = await forThisTest(startFrontDoorWorld({ clock: () => Date.now() + ahead }));
   const [used, unused] = [await registerClient(long.issuer), await registerClient(long.issuer)];

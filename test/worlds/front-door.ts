@@ -201,7 +201,8 @@ export function observerInto(observed: string[]): FrontDoorObserver {
     },
     consent: (result) => void observed.push(`consent ${result}`),
     token: (grant, result, { why = '' }) => void observed.push(`token ${grant} ${result} ${why}`.trim()),
-    registration: (result) => void observed.push(`registration ${result}`),
+    registration: (result, { client_name: name = '', why = '' } = {}) =>
+      void observed.push(`registration ${result} ${name} ${why}`.trim()),
     grantEnded: (why, { client_id: client, subject, first_used: used }) =>
       void observed.push(`grant ended ${why} ${client} ${subject} ${used}`),
   };

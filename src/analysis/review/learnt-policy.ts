@@ -6,6 +6,7 @@ import { listedKinds } from '../../core/model/mcp.ts';
 import type { ListedKind, ListingKey } from '../../core/model/mcp-method.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
+import type { InnerDocument } from '../../policy-parts/inner/document.ts';
 import { isAccepted } from '../../policy-files/policies.ts';
 import { compilePolicy } from '../../policy-parts/compile.ts';
 import type { PolicyDocument } from '../../core/policy/document.ts';
@@ -25,6 +26,8 @@ interface LearntCall {
 export interface LearntRoute extends Pick<Route, 'name' | 'protocol' | 'path'> {
   /** The paths of all other routes. */
   readonly otherPaths: readonly string[];
+  /** Where the arguments of a tool name the tools that it calls, by the policy in force. */
+  readonly innerOf?: (tool: string) => InnerDocument | undefined;
 }
 
 /** A policy that allows what was allowed, or what shadow mode let pass, and nothing else. */
@@ -45,6 +48,8 @@ interface ListedCalls {
   readonly kinds: Set<ListedKind>;
   readonly name: string;
   count: number;
+  /** The tools that one of the calls called; undefined: none called any. */
+  calls?: readonly string[];
   /** The scopes that all its callers had. */
   scope: ReadonlySet<string>;
   /** The values of the claim of `--by`, as flow YAML; undefined once a call had none that a policy can list. */
@@ -77,7 +82,9 @@ export function learntPolicy(
     common = common === undefined ? scope : inBoth(common, scope);
     const listed = listedIn(recordedAttempt(record, { protocol }));
     if (listed === undefined) unknownPaths += 1;
-    for (const { kind, name } of listed ?? []) {
+    const inner = (record.inner ?? []).map((name) => ({ kind: 'tool', name }) as const);
+    const [called] = listed ?? [];
+    for (const { kind, name } of [...(listed ?? []), ...inner]) {
       const id = `${listedKinds[kind].key} ${name}`;
       const values = new Map<string, unknown>();
       const sighting = sightings.get(id) ?? { kind, kinds: new Set<ListedKind>(), name, count: 0, scope, values };
@@ -87,6 +94,7 @@ export function learntPolicy(
       sighting.scope = inBoth(sighting.scope, scope);
       if (isListable(claim, value)) sighting.values?.set(flowYaml(value), value);
       else sighting.values = undefined;
+      if (name === called?.name && inner.length > 0) sighting.calls = inner.map((each) => each.name);
       sightings.set(id, sighting);
     }
   }
@@ -103,7 +111,7 @@ export function learntPolicy(
     omitted.push(`scope ${describeValue(token)}: no policy can name it`);
   }
   const own = [...common].toSorted(byCodeUnits);
-  const entries = written.map((sighting) => entryOf(sighting, new Set(own), claim));
+  const entries = written.map((sighting) => entryOf(sighting, new Set(own), claim, route));
   const comments = [
     `Learnt from ${counted(calls.length, 'call')} on the route ${routeName}. It allows each of them, and nothing else.`,
     'Arguments are not logged: no entry has conditions on them.',
@@ -123,13 +131,20 @@ interface LearntEntry {
   readonly comment: string;
 }
 
-function entryOf(sighting: ListedCalls, own: ReadonlySet<string>, claim: string | undefined): LearntEntry {
+function entryOf(
+  sighting: ListedCalls,
+  own: ReadonlySet<string>,
+  claim: string | undefined,
+  { innerOf }: LearntRoute,
+): LearntEntry {
+  const inner = sighting.calls && innerOf?.(sighting.name);
   const scope = [...sighting.scope].filter((token) => !own.has(token)).toSorted(byCodeUnits);
   const listed = claim === undefined ? [] : [...(sighting.values ?? [])];
   const values = listed.toSorted(([one], [other]) => byCodeUnits(one, other)).map(([, value]) => value);
   const conditions = {
     ...(scope.length > 0 && { scope: scope.join(' ') }),
     ...(values.length > 0 && { claims: { [claim ?? '']: values } }),
+    ...(inner && { inner }),
   };
   const missing = claim !== undefined && values.length === 0 ? `; not each call has a ${printable(claim)} to list` : '';
   return {
@@ -189,7 +204,9 @@ function testsOf(
     const members = [name, given, when, outcome].map(flowYaml);
     return `- { name: ${members[0]}, given: ${members[1]}, when: ${members[2]}, then: ${members[3]} }\n`;
   };
-  const seen = entries.flatMap(({ sighting: { kinds, name }, values, scope }) =>
+  // A test of a tool that calls others would need the arguments that name them, which no log has.
+  const testable = entries.filter(({ sighting: { calls } }) => calls === undefined);
+  const seen = testable.flatMap(({ sighting: { kinds, name }, values, scope }) =>
     [...kinds].toSorted(byCodeUnits).map((kind) => {
       const title = `${listedKinds[kind].word} ${describeValue(name)} is allowed as before`;
       return line(title, [...own, ...scope], { [kind]: name }, 'allow', values[0]);
@@ -213,11 +230,13 @@ function listedIn(attempt: Attempt): readonly { readonly kind: ListedKind; reado
 }
 
 /** Why an entry of this name would not cover exactly this name, in words; undefined if it would. */
-function flawOf({ kind, kinds, name }: ListedCalls, route: LearntRoute): string | undefined {
+function flawOf({ kind, kinds, name, calls }: ListedCalls, route: LearntRoute): string | undefined {
   if (name === '') return 'it is empty';
   if (name.includes('*')) return 'a * in an entry is a pattern';
   const [variable] = ['requests', 'resources'].includes(listedKinds[kind].key) ? variablesIn(name) : [];
   if (variable !== undefined) return `{${variable}} in an entry is a pattern`;
+  if (calls !== undefined && route.innerOf?.(name) === undefined)
+    return 'it calls other tools, and the policy in force does not say how';
   const cut = kind === 'request' ? name.length - name.indexOf(' ') - 1 >= CUT.path : name.length >= CUT.name;
   if (cut || name.endsWith('…')) return 'the log cut it';
   const document: PolicyDocument = { [listedKinds[kind].key]: { [name]: {} } };

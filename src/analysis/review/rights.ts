@@ -115,11 +115,22 @@ export class RightsReader {
     if (typeof line['method'] === 'string' && line['method'].endsWith('/list')) this.#lists.set(line['decision'], seen);
     if (!allow && !isOfRights(line['reason'])) return;
     const entry = this.#entryOf(line, route);
-    if (entry === undefined) return;
-    if (!allow) return void seen.refused.add(this.#named(route, entry));
-    const used = ensure(seen.used, this.#named(route, entry), () => ({ count: 0, last: '' }));
-    used.count += 1;
-    if (time > used.last) used.last = time;
+    if (!allow) return void (entry !== undefined && seen.refused.add(this.#named(route, entry)));
+    for (const each of [entry, ...this.#innerEntriesOf(line, route)]) {
+      if (each === undefined) continue;
+      const used = ensure(seen.used, this.#named(route, each), () => ({ count: 0, last: '' }));
+      used.count += 1;
+      if (time > used.last) used.last = time;
+    }
+  }
+
+  /** The entries of the tools that a call called. */
+  #innerEntriesOf({ inner }: Line, { policy }: Route): readonly (string | undefined)[] {
+    if (!Array.isArray(inner) || policy === undefined) return [];
+    const { listing } = compiledRules(policy);
+    return (inner as readonly unknown[]).map((name) =>
+      typeof name === 'string' ? listing?.tool?.(name)?.rule : undefined,
+    );
   }
 
   /** What the lines show. */

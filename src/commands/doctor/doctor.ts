@@ -4,6 +4,8 @@ import { capabilities, openEgress } from '../../capabilities/all.ts';
 import { isLed, leadOwnRequests } from '../../core/lib/http/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
+import { innerKey } from '../../policy-parts/inner/key.ts';
+import { escaped } from '../init/tools-policy.ts';
 import type { Config } from '../../core/model/config.ts';
 import { lacksFields, questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import type { FrontDoor } from '../../core/model/front-door.ts';
@@ -177,11 +179,21 @@ export function examineUpstream(route: Route): Promise<Finding> {
 
 async function examineMcp(on: Findings, url: string, { upstream, policy }: Route): Promise<Finding> {
   try {
-    const { revision, tools } = await listTools(url, { headers: questionHeaders(upstream) });
-    const listed = policy === undefined ? tools : tools.filter(({ name }) => policy.toolEntry(name) !== undefined);
-    const names = tools.length === 1 ? '1 tool' : `${tools.length} tools`;
+    const { revision, tools: all } = await listTools(url, { headers: questionHeaders(upstream) });
+    const listed = policy === undefined ? all : all.filter(({ name }) => policy.toolEntry(name) !== undefined);
+    const names = all.length === 1 ? '1 tool' : `${all.length} tools`;
     const ofPolicy = policy === undefined ? '' : `, of which the policy lists ${listed.length}`;
-    return on.ok(`${url} speaks MCP ${revision} and has ${names}${ofPolicy}`);
+    const text = `${url} speaks MCP ${revision} and has ${names}${ofPolicy}`;
+    const opened = policy && innerKey.inPolicy(policy)?.wrapperOf;
+    const closed = listed.filter(({ name, inner }) => inner !== undefined && opened?.(name) === undefined);
+    const [first] = closed;
+    if (policy === undefined || first?.inner === undefined) return on.ok(text);
+    const tools = closed.map(({ name }) => escaped(name)).join(', ');
+    const { name, arguments: args } = first.inner;
+    return on.warn(
+      `${text}; by their schemas, these call other tools, which the policy does not see: ${tools}`,
+      `write \`inner: { name: ${name}, arguments: ${args} }\` in the entry of ${escaped(first.name)}`,
+    );
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
     const text = `${url} ${error.kind === 'unreachable' ? `cannot be reached (${error.message})` : error.message}`;

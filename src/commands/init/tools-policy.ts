@@ -68,6 +68,7 @@ const commandWords: ReadonlySet<string> = new Set([
  */
 export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const readOnly = new Map<string, boolean>();
+  const wrappers = new Map(tools.flatMap(({ name, inner }) => (inner === undefined ? [] : [[name, inner] as const])));
   // A name that appears twice only reads if both do.
   for (const tool of tools) readOnly.set(tool.name, tool.readOnly && readOnly.get(tool.name) !== false);
   const names = [...readOnly.keys()];
@@ -76,8 +77,8 @@ export function toolsPolicy(tools: readonly Tool[]): ToolsPolicy {
   const reading = listed.filter(isReading);
   const other = listed.filter((name) => !isReading(name));
   return {
-    policy: policyOf(reading, other),
-    tests: testsOf(reading, other),
+    policy: policyOf(reading, other, wrappers),
+    tests: testsOf(reading, other, wrappers),
     counts: { reading: reading.length, other: other.length },
     omitted: names.filter((name) => !listed.includes(name)).map(escaped),
   };
@@ -94,17 +95,27 @@ function suggestsMore(name: string): boolean {
   return singular.some((word) => secretWords.has(word) || commandWords.has(word));
 }
 
-function policyOf(reading: readonly string[], other: readonly string[]): string {
+/** The tools that call others, by their names. */
+type Wrappers = ReadonlyMap<string, NonNullable<Tool['inner']>>;
+
+function policyOf(reading: readonly string[], other: readonly string[], wrappers: Wrappers): string {
   const { base, more } = scopes;
+  const entry = (name: string, conditions: readonly string[]): string => {
+    const inner = wrappers.get(name);
+    if (inner === undefined) return `  ${key(name)}: ${flow(conditions)}`;
+    const where = `inner: { name: ${inner.name}, arguments: ${inner.arguments} }`;
+    const comment = '# It calls other tools, each of which is decided too. Check where it names them.';
+    return `  ${key(name)}: ${flow([...conditions, where])} ${comment}`;
+  };
   const entries = [
     ...(reading.length === 0
       ? []
       : ['  # The server says that these only read (`readOnlyHint`). Check that: it is a claim of the server.']),
-    ...reading.map((name) => `  ${key(name)}: {}`),
+    ...reading.map((name) => entry(name, [])),
     ...(other.length === 0
       ? []
       : [`  # All others also need \`${more}\`: they may write, or their names suggest secrets or commands.`]),
-    ...other.map((name) => `  ${key(name)}: { scope: ${more} }`),
+    ...other.map((name) => entry(name, [`scope: ${more}`])),
   ];
   return `# yaml-language-server: $schema=../schema/policy.schema.json
 #
@@ -119,20 +130,35 @@ tools:${entries.length === 0 ? ' {}' : ''}
 ${entries.map((line) => `${line}\n`).join('')}`;
 }
 
-function testsOf(reading: readonly string[], other: readonly string[]): string {
+function flow(members: readonly string[]): string {
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+function testsOf(reading: readonly string[], other: readonly string[], wrappers: Wrappers): string {
   const { base, more } = scopes;
   const both = `${base} ${more}`;
   const names = [...reading, ...other];
   const unlisted = unusedName(names);
   const newTools = `{ tool: ${names.length === 0 ? 'any' : `{ not: [${names.map(key).join(', ')}] }`} }`;
+  // The gateway cannot read a call of a wrapper that names no tool.
+  const inner = [...reading, ...other].find((name) => !wrappers.has(name)) ?? unlisted;
+  const call = (name: string): string => {
+    const wrapper = wrappers.get(name);
+    const args = wrapper === undefined ? '' : `, arguments: { ${wrapper.name.slice(1)}: ${key(inner)} }`;
+    return `tool: ${key(name)}${args}`;
+  };
+  const isTestable = (name: string): boolean =>
+    !wrappers.has(name) || (inner !== unlisted && (other.includes(name) || reading.includes(inner)));
   const tests = [
     test('a caller with the scope connects', base, 'method: initialize', 'allow'),
     test('a caller without scope gets a challenge', '', 'method: initialize', refused('scope.insufficient', base)),
-    ...reading.map((name) => test(`${base} is enough for ${name}`, base, `tool: ${key(name)}`, 'allow')),
-    ...other.flatMap((name) => [
-      test(`${more} allows ${name}`, both, `tool: ${key(name)}`, 'allow'),
-      test(`${base} is not enough for ${name}`, base, `tool: ${key(name)}`, refused('scope.insufficient', both)),
-    ]),
+    ...reading.filter(isTestable).map((name) => test(`${base} is enough for ${name}`, base, call(name), 'allow')),
+    ...other
+      .filter(isTestable)
+      .flatMap((name) => [
+        test(`${more} allows ${name}`, both, call(name), 'allow'),
+        test(`${base} is not enough for ${name}`, base, call(name), refused('scope.insufficient', both)),
+      ]),
     test('a tool that is not listed is refused', both, `tool: ${unlisted}`, refused('tool.unlisted', '')),
     property('no caller without the scope gets anything', `{ not: { scope: ${base} } }`, 'any', 'deny'),
     property('no token allows a tool that is not listed', `{ scope: ${base} }`, newTools, '{ deny: tool.unlisted }'),

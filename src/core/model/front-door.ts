@@ -73,6 +73,8 @@ export type ClaimsMapping = ReadonlyMap<string, string>;
 export interface ClientRules {
   /** Whether clients get refresh tokens, unless a registered one says otherwise. */
   readonly refresh: boolean;
+  /** How long a used refresh token may be presented again by its client; 0: not at all. */
+  readonly refreshGraceMs: number;
   /** Patterns of client ids that are URLs of metadata documents; empty: none. */
   readonly metadataDocuments: readonly string[];
   /** Addresses and networks (CIDR), besides public ones, from which documents may be fetched. */
@@ -171,7 +173,7 @@ export interface FrontDoorObserver {
   ): void;
   /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
   token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
-  registration(result: string): void;
+  registration(result: string, about?: { readonly client_name?: string; readonly why?: string }): void;
   /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
   grantEnded(
     why: 'refresh_token.reused' | 'authorization_code.reused',

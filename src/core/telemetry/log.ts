@@ -109,8 +109,8 @@ export class Log implements Partial<Events> {
     this.event(level, 'front door token', { grant: grantLabel(grant), result, ...about });
   }
 
-  registration(result: string): void {
-    this.event('info', 'front door registration', { result });
+  registration(...[result, about]: Parameters<Events['registration']>): void {
+    this.event('info', 'front door registration', { result, ...about });
   }
 
   /** Loud: a token was stolen, or a client lost an answer. */

@@ -18,6 +18,7 @@ import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { definitionOf, definitionsIn, MAX_DEFINITIONS } from '../guarded-message.ts';
 import { type KnownList, listedKinds, lockedLists } from '../../core/model/mcp.ts';
 import { definitionKey, type DescribedDefinition } from '../definitions.ts';
+import { type NamedCall, namedCallIn } from './wrapper.ts';
 
 /** The server did not answer as an MCP server does; the message is for the operator. */
 export class McpServerFault extends Error {
@@ -339,6 +340,8 @@ export interface Tool {
   readonly name: string;
   /** Whether the server says that the tool changes nothing: `annotations.readOnlyHint`. */
   readonly readOnly: boolean;
+  /** Where its arguments name another tool that it calls; undefined: it is not recognized as such a tool. */
+  readonly inner?: NamedCall | undefined;
 }
 
 /** The description that an MCP server gives of itself. */
@@ -369,7 +372,9 @@ export async function listTools(url: string, options: Partial<AskOptions> = {}):
         capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, { signal });
       return {
         revision,
-        tools: tools.map(({ name, annotations }) => ({ name, readOnly: annotations?.readOnlyHint === true })),
+        tools: tools.map(({ name, annotations, inputSchema }) => {
+          return { name, readOnly: annotations?.readOnlyHint === true, inner: namedCallIn(inputSchema) };
+        }),
         others: (['resources', 'prompts', 'completions'] as const).filter((each) => capabilities[each] !== undefined),
       };
     },

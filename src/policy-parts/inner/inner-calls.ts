@@ -22,6 +22,8 @@ const MAX_LEVELS = 4;
 export interface Wrapper {
   /** Path in the policy file. */
   readonly rule: string;
+  /** As written. */
+  readonly document: InnerDocument;
   /** Where inner calls stand, in words. */
   readonly wanted: string;
   readonly because: string | undefined;
@@ -44,6 +46,7 @@ export function compileWrapper(document: InnerDocument, entry: EntryContext): Wr
   const withArguments = args === undefined ? '' : `, arguments at ${items}${args}`;
   return {
     rule: rulePath(path),
+    document,
     wanted: `inner calls: names at ${items}${name}${withArguments}`,
     because: entry.because,
     each: pointer('each', path),

@@ -5,6 +5,8 @@ import type { InnerCallReader, Wrapper } from './inner-calls.ts';
 /** The tools of a policy that call other tools. */
 export interface PolicyInner {
   readonly reader: InnerCallReader;
+  /** Where the arguments of a tool name those that it calls; undefined: its entry does not say it. */
+  readonly wrapperOf: (tool: string) => Wrapper | undefined;
 }
 
 /** The inner calls of calls of one kind. */

@@ -32,7 +32,7 @@ export const innerPart: LanguagePart<PolicyInner> = {
       const entry = listing.tool?.(tool);
       return entry && wrapperIn(entry);
     };
-    return { reader: new InnerCallReader(wrapperOf) };
+    return { reader: new InnerCallReader(wrapperOf), wrapperOf };
   },
   plan({ reader }, { entries }): PlanInner {
     const wrapper = entries.map(wrapperIn).find((each) => each !== undefined);

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
+import type { PolicyDocument } from '../../../src/core/policy/document.ts';
+import { folderWith } from '../../serve/config/folder.ts';
+import { outcome } from '../run.ts';
 import { escaped, toolsPolicy } from '../../../src/commands/init/tools-policy.ts';
 
 const tool = (name: string, readOnly = false) => ({ name, readOnly });
@@ -122,4 +125,21 @@ test('at most 1000 tools are listed', () => {
 test('an escaped text is one JSON string in one line, cut at 128 characters', () => {
   expect(JSON.parse(escaped('a\u{1f600}\u{e0001}\u{2028}"'))).toBe('a\u{1f600}\u{e0001}\u{2028}"');
   expect(escaped('x'.repeat(200))).toHaveLength(131);
+});
+
+test('a tool that calls others has `inner`, and the tests of its policy pass', async () => {
+  const inner = { name: '/tool_name', arguments: '/parameters' };
+  for (const readOnly of [true, false]) {
+    const { policy, tests } = toolsPolicy([{ ...tool('call_it', readOnly), inner }, tool('get', true), tool('put')]);
+    const document = parse(policy) as PolicyDocument;
+    expect(document.tools?.['call_it']).toMatchObject({ inner });
+    const route =
+      '{ name: r, path: /mcp, protocol: mcp, audience: r, policy: tools, upstream: { url: http://up.test } }';
+    const server = '{ issuer: http://as.test, jwt: { algorithms: [RS256] } }';
+    const folder = await folderWith({
+      yaml: `public_url: http://g.test\nauthorization_servers: { main: ${server} }\nroutes: [${route}]\n`,
+      files: { 'policies/tools.yaml': policy, 'policies/tools.test.yaml': tests },
+    });
+    expect(await outcome(['test'], folder)).toMatchObject({ code: 0 });
+  }
 });
