@@ -92,7 +92,7 @@ const MOST_SLOWER = 1.05;
  * The gate for a change, beside the checkout before it. It compares the least of all rounds: other load on the machine
  * only ever adds.
  */
-export function notSlower(before: string, ours: readonly number[], theirs: readonly number[]): Aim {
+function notSlower(before: string, ours: readonly number[], theirs: readonly number[]): Aim {
   const least = Math.min(...ours) / Math.min(...theirs);
   return { ...atMost(`least CPU compared with ${before}`, MOST_SLOWER, least), isGate: true };
 }

@@ -22,6 +22,7 @@ const own: Commands = {
     examples: [
       'init',
       'init --upstream http://127.0.0.1:3001/mcp --issuer https://login.example.com --opaque',
+      'init --front-door --issuer https://login.example.com',
       'init --client vscode',
       'init gateway --compose',
     ],

@@ -13,6 +13,7 @@ export const options = {
     },
     issuer: { value: 'URL', does: 'the authorization server: asks it for its algorithms' },
     opaque: { does: 'the authorization server issues opaque tokens: also writes introspection, RFC 7662' },
+    'front-door': { does: 'also writes the front door, where people sign in at the OpenID provider of --issuer' },
     client: {
       value: 'NAME',
       does: "also prints this client's configuration for the gateway",

@@ -7,6 +7,7 @@ import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { digestOf } from '../core/lib/digest.ts';
 import { full, isRecordKind, type RecordKind, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
+import { type RefreshGrace, UsedMeanwhile } from './refresh-grace.ts';
 import { type DeviceParts, findByUserCode, requirePace, saveDevice } from './devices.ts';
 
 /** The life of a new registration without a first use, so that a flood does not keep clients out for longer. */
@@ -35,6 +36,8 @@ export interface AdapterParts extends DeviceParts {
   readonly isExchange?: () => boolean;
   /** Refuses a token request before its code or refresh token is used up, by throwing. */
   readonly beforeUse?: (payload: AdapterPayload) => void;
+  /** Lets a used refresh token be presented again; undefined: each is used once. */
+  readonly grace?: RefreshGrace | undefined;
   /** Called when a used code or refresh token ended its grant. */
   readonly onReused?: (reused: ReusedGrant) => void;
 }
@@ -61,9 +64,10 @@ function isOfGrants(model: string): model is (typeof ofGrants)[number] {
 }
 
 /** The kinds of records that a token endpoint makes in exchange for one of a model. */
-function issuedFor(model: string): readonly RecordKind[] {
+function issuedFor(model: string, hasGrace: boolean): readonly RecordKind[] {
   if (model === 'AuthorizationCode' || model === 'DeviceCode') return ['AccessToken', 'RefreshToken'];
-  return model === 'RefreshToken' ? ['AccessToken'] : [];
+  if (model !== 'RefreshToken') return [];
+  return hasGrace ? ['AccessToken', 'UsedRefreshToken'] : ['AccessToken'];
 }
 
 /**
@@ -83,6 +87,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     onRevoked,
     revocations,
     beforeUse,
+    grace,
     isExchange = () => true,
   } = parts;
 
@@ -113,7 +118,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
    * the room of the old one.
    */
   async function requireUsable(digest: string): Promise<void> {
-    const issued = issuedFor(model);
+    const issued = issuedFor(model, grace !== undefined);
     if (issued.length === 0) return;
     const payload = await read(model, digest);
     // A device that was refused gets nothing.
@@ -123,6 +128,15 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     const hasRoom = await Promise.all(issued.map((kind) => store.hasRoom(kind, owner)));
     const lacking = issued.find((_kind, index) => hasRoom[index] === false);
     if (lacking !== undefined) throw full(lacking);
+  }
+
+  /** A refresh token that was used within the grace. Another client, or another key, ends its grant. */
+  async function readUsed(id: string): Promise<AdapterPayload | undefined> {
+    if (grace === undefined || model !== 'RefreshToken') return undefined;
+    const payload = await read('UsedRefreshToken', digestOf(id));
+    if (payload === undefined || !(await grace.isOwner(payload))) return undefined;
+    grace.note(id, payload, 'another');
+    return payload;
   }
 
   return {
@@ -149,7 +163,12 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     async find(id) {
       const digest = digestOf(id);
       const payload = (await read(model, digest)) ?? (model === 'Session' ? await read('Visit', digest) : undefined);
-      if (payload === undefined && isUsedOnce(model) && isExchange()) await endUsed(model, id, parts);
+      if (payload === undefined && isUsedOnce(model) && isExchange()) {
+        const used = await readUsed(id);
+        if (used !== undefined) return used;
+        await endUsed(model, id, parts);
+      }
+      if (payload !== undefined && model === 'RefreshToken' && isExchange()) grace?.note(id, payload);
       if (payload !== undefined && model === 'DeviceCode' && isExchange()) await requirePace(digest, payload, parts);
       return payload;
     },
@@ -160,10 +179,14 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     findByUserCode: async (userCode) => findByUserCode(userCode, parts),
     async consume(id) {
       const digest = digestOf(id);
+      // Before oidc-provider asks for it.
+      if (grace?.hasUsed(id) === true) return;
       await requireUsable(digest);
       // oidc-provider has found it already, and another replica may have found it at the same time.
       const payload = isOfGrants(model) ? ((await store.take(model, digest)) as AdapterPayload | undefined) : undefined;
       if (payload === undefined) {
+        if (grace !== undefined && (await store.get('UsedRefreshToken', digest)) !== undefined)
+          throw new UsedMeanwhile();
         if (isUsedOnce(model)) await endUsed(model, id, parts);
         throw new errors.InvalidGrant('it was used already');
       }
@@ -254,11 +277,17 @@ interface Saved {
  *
  * @param key What only this authorization server knows, on all replicas.
  */
-export function nameGrants({ AuthorizationCode, RefreshToken }: Provider, clock: Clock, key: string): void {
-  for (const { prototype } of [AuthorizationCode, RefreshToken]) {
+export function nameGrants(
+  { AuthorizationCode, RefreshToken }: Provider,
+  clock: Clock,
+  key: string,
+  grace?: RefreshGrace,
+): void {
+  for (const model of [AuthorizationCode, RefreshToken]) {
+    const { prototype } = model;
     Object.defineProperty(prototype, 'generateTokenId', {
       value(this: Saved): string {
-        return newTokenId(this, clock(), key);
+        return (model === RefreshToken ? grace?.nextId() : undefined) ?? newTokenId(this, clock(), key);
       },
     });
   }

@@ -29,6 +29,7 @@ import { showPage } from './page.ts';
 import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
 import { registeredClients } from './clients.ts';
+import { RefreshGrace } from './refresh-grace.ts';
 import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
 import { cutScopes, type ScopeRules } from './scope-rules.ts';
@@ -83,9 +84,12 @@ export function createProvider(parts: ProviderParts): Provider {
   // Lax: the answer of a provider is a navigation from another site.
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure: isSecure, overwrite: true } as const;
 
+  const { refreshGraceMs: graceMs } = clients;
+  const grace = graceMs === 0 ? undefined : new RefreshGrace({ store, clock, graceMs, tokenKey: keys.cookie });
   const adapter = createAdapter({
     store,
     clock,
+    grace,
     registrationMs,
     tokenKey: keys.cookie,
     registrant: callerBy('networkOf'),
@@ -132,7 +136,8 @@ export function createProvider(parts: ProviderParts): Provider {
     pkce: { required: () => true },
     clockTolerance: 0,
     expiresWithSession: () => false,
-    rotateRefreshToken: true,
+    rotateRefreshToken:
+      grace === undefined ? true : (ctx) => grace.rotate(ctx, async (id) => adapter('RefreshToken').consume(id)),
     issueRefreshToken: (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     ttl: {
       AccessToken: (_ctx, token) => scopes.lifetimeSeconds(token.scope?.split(' ') ?? []),
@@ -218,7 +223,13 @@ export function createProvider(parts: ProviderParts): Provider {
     ctx.status = 400;
     showPage(ctx, failedPage(texts.failed.expired, 'invalid_request'));
   });
-  nameGrants(provider, clock, keys.cookie);
+  if (grace !== undefined) {
+    provider.use(async (ctx, next) => {
+      await next();
+      await grace.answer(ctx);
+    });
+  }
+  nameGrants(provider, clock, keys.cookie, grace);
   findNoBlocked(provider, parts.revocations);
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
   // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,

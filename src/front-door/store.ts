@@ -67,6 +67,8 @@ const limits = {
   AuthorizationCode: { most: 8_000, mostOfOwner: 200, maxLength: 64 * KiB },
   AccessToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   RefreshToken: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
+  /** One that was used within `clients.refresh.grace`. */
+  UsedRefreshToken: { most: 8_000, mostOfOwner: 200, maxLength: 64 * KiB },
   Grant: { most: 48_000, mostOfOwner: 1_000, maxLength: 64 * KiB },
   /** A token without a person: of a client for itself, or of a workload. */
   ClientCredentials: { most: 16_000, mostOfOwner: 1_000, maxLength: 8 * KiB },

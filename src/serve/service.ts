@@ -4,7 +4,7 @@
  * @module
  */
 
-import { uuid } from '../core/lib/uuid.ts';
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openListeners } from '../capabilities/all.ts';
 import type { OwnListener } from '../capabilities/capability.ts';
@@ -60,8 +60,8 @@ export async function startService(
 
   const onMalformed: OnMalformed = (reason, detail) => {
     const call = {
-      id: uuid(),
-      decision: uuid(),
+      id: randomUUID(),
+      decision: randomUUID(),
       method: '',
       startedAt: performance.now(),
       trace: undefined,

@@ -74,6 +74,9 @@ function filesOf(place: string): readonly SourceFile[] {
 const holds = (text: string, word: string): boolean =>
   text.includes(word) && new RegExp(`(?<![\\w-])${word.replaceAll('.', '[.]')}(?![\\w-])`).test(text);
 
+const declares = (text: string, name: string): boolean =>
+  new RegExp(`^(?:export )?(?:async )?(?:function|const|class|interface|type) ${name}\\b`, 'm').test(text);
+
 function missing(text: string, words: readonly string[]): readonly string[] {
   return words.filter((word) => !holds(text, word));
 }
@@ -107,5 +110,11 @@ describe.for(Object.entries(examples))('%s', ([kind, words]) => {
       return script === undefined ? !paths.includes(each) && !text.includes(each) : !scripts.includes(script);
     });
     expect(unknown).toEqual([]);
+  });
+
+  test('each name with a file is declared in that file', () => {
+    const named = (lists.get(kind) ?? []).join('').matchAll(/`(\w+)`\s(?:\(|in\s|of\s)`([^`]+\.tsx?)`/g);
+    const elsewhere = [...named].filter(([, name = '', path = '']) => !declares(source(path), name));
+    expect(elsewhere.map(([text]) => text)).toEqual([]);
   });
 });

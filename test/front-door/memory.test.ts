@@ -36,7 +36,7 @@ test('all kinds at their bounds take less than half of the memory limit of the H
   const values = await readFile(new URL('../../deploy/helm/sallyport/values.yaml', import.meta.url), 'utf8');
   const limitMiB = Number(/limits: \{ memory: ([0-9]+)Mi \}/.exec(values)?.[1]);
   const kinds =
-    'DeviceCode UserCode Interaction SignIn Visit Client Session SessionUid AuthorizationCode AccessToken RefreshToken Grant';
+    'DeviceCode UserCode Interaction SignIn Visit Client Session SessionUid AuthorizationCode AccessToken RefreshToken UsedRefreshToken Grant';
   const counts = `${kinds} ClientCredentials Person`.split(' ').map((kind) => limitsOf(kind).most);
   const boundMiB = (counts.reduce((sum, most) => sum + most) * MAX_OF_COUNT) / KiB / KiB;
   expect(boundMiB).toBeLessThan(limitMiB / 2);

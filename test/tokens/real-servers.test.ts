@@ -22,7 +22,8 @@ const sections = new Map(
   page
     .split(/^## /m)
     .slice(1)
-    .filter((text) => !text.startsWith('MCP clients'))
+    // A section without a configuration says what a server was found to do.
+    .filter((text) => text.includes('```yaml\n') && !text.startsWith('MCP clients'))
     .map((text) => [text.slice(0, text.indexOf('\n')), blocksOf(text)] as const),
 );
 

@@ -41,7 +41,9 @@ export async function readEgress(root: Field<GatewayKeys>, base: string, files: 
 /** The URL of a proxy: `http://user:password@proxy.internal:3128`. */
 export function proxyUrl(text: string): URL {
   if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
-    reject('is not the http(s) URL of a proxy: percent-encode special characters in the password');
+    reject(
+      'is not the http(s) URL of a proxy: begin it with http://, and percent-encode special characters in the password',
+    );
   const url = new URL(text);
   if (url.pathname !== '/' || /[?#]/.test(text))
     reject('has a path, query or fragment: percent-encode special characters in the password');

@@ -1,4 +1,5 @@
-import { loadConfig } from '../../serve/config/load.ts';
+import { stat } from 'node:fs/promises';
+import { load } from '../../serve/config/load.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
 import { capabilities, openEgress } from '../../capabilities/all.ts';
 import { isLed, leadOwnRequests } from '../../core/lib/http/own-requests.ts';
@@ -34,12 +35,12 @@ export async function doctor({ config: file, token, route, client, register }: O
   }
   if (client !== undefined && token !== undefined) throw new UsageError('--client cannot be combined with --token');
   const value = await tokenOnStdin(token);
-  const config = await loadConfig(file);
+  const { config, secrets } = await load(file);
   leadOwnRequests(await openEgress(config, process.env));
   const counts = { ok: 0, warn: 0, fail: 0 };
   const findings =
     client === undefined
-      ? examine(config, value === undefined ? undefined : { value, route })
+      ? examine(config, value === undefined ? undefined : { value, route }, secrets)
       : await examineClient(client, config, register);
   for await (const finding of findings) {
     counts[finding.status] += 1;
@@ -66,6 +67,8 @@ interface Deployment {
   readonly config: Config;
   readonly token: TokenOfRoute | undefined;
   readonly now: number;
+  /** The files of placeholders. */
+  readonly secrets: readonly string[];
   /** False: `serve` is yet to start the front door. */
   readonly isStarted: boolean;
   /** The configuration without the server and the route of a front door that is not started. */
@@ -80,6 +83,7 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
   // A warning of `check` has its remedy.
   configuration: async ({ config }) =>
     config.warnings.map((text) => ({ status: 'warn', subject: 'configuration', text, remedy: undefined })),
+  secrets: ({ secrets }) => examineSecrets(secrets),
   public_url: ({ config }) => examinePublicUrl(config),
   certificates: ({ config, now }) => examineCertificates(config, now),
   authorization_servers: examineServers,
@@ -101,15 +105,33 @@ export const examinations: Readonly<Record<string, (deployment: Deployment) => P
 };
 
 /** Makes all findings, group by group, each group as soon as it is complete. */
-export async function* examine(config: Config, token: TokenOfRoute | undefined): AsyncGenerator<Finding> {
+export async function* examine(
+  config: Config,
+  token: TokenOfRoute | undefined,
+  secrets: readonly string[] = [],
+): AsyncGenerator<Finding> {
   const { frontDoor } = config;
   const isStarted = frontDoor === undefined || !(await isNotStarted(frontDoor));
   const servers = isStarted ? config : withoutFrontDoor(config);
-  const deployment = { config, token, now: Date.now(), isStarted, servers };
+  const deployment = { config, token, secrets, now: Date.now(), isStarted, servers };
   const groups = Object.values(examinations).map((examination) => examination(deployment));
   // A later group may fail while an earlier one is awaited.
   for (const group of groups) group.catch(() => {});
   for (const group of groups) yield* await group;
+}
+
+/** Root reads every file, and so may start `doctor` where the user of the gateway cannot start `serve`. */
+async function examineSecrets(files: readonly string[]): Promise<readonly Finding[]> {
+  const on = findingsOn('secrets');
+  const modes = await Promise.all(files.map(async (file) => ({ file, mode: (await stat(file)).mode & 0o777 })));
+  return modes
+    .filter(({ mode }) => (mode & 0o444) === 0)
+    .map(({ file, mode }) =>
+      on.fail(
+        `no user may read ${file} (mode ${mode.toString(8).padStart(4, '0')})`,
+        'let the user of the gateway read it: chown it to that user, and chmod 0400',
+      ),
+    );
 }
 
 async function examineServers({ config, servers }: Deployment): Promise<readonly Finding[]> {

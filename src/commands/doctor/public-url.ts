@@ -20,13 +20,41 @@ export async function examinePublicUrl(config: Config): Promise<readonly Finding
   const [first] = resources;
   if (first === undefined) return [on.ok(`${config.publicUrl}: no route has a resource, so there are no metadata`)];
   const url = metadataUrl(first, config.publicUrl) ?? '';
+  let inFront: readonly Finding[];
   try {
-    await fetchText(url, { method: 'HEAD' });
+    inFront = examineIdle(on, await fetchText(url, { method: 'HEAD' }), config);
   } catch (error) {
     return [unreachable(on, url, reasonOf(error), config)];
   }
   const found = await Promise.all(resources.map((route) => examineResource(route, config)));
-  return [...examineName(on, config), ...found.flat()];
+  return [...examineName(on, config), ...inFront, ...found.flat()];
+}
+
+/** What stands in front of gateways, by a field of its answers, and how long it keeps an idle connection. */
+const balancers: readonly { name: string; field: string; form: RegExp; idleSeconds: number }[] = [
+  { name: 'a Google Cloud balancer', field: 'via', form: /\bgoogle\b/i, idleSeconds: 600 },
+  { name: 'an AWS balancer', field: 'server', form: /^awselb\b/i, idleSeconds: 60 },
+  {
+    name: 'an Azure Application Gateway',
+    field: 'server',
+    form: /^Microsoft-Azure-Application-Gateway\b/i,
+    idleSeconds: 240,
+  },
+  { name: 'Caddy', field: 'server', form: /\bCaddy\b/i, idleSeconds: 120 },
+  { name: 'Caddy', field: 'via', form: /\bCaddy\b/i, idleSeconds: 120 },
+  { name: 'Envoy', field: 'server', form: /^(?:envoy|istio-envoy)\b/i, idleSeconds: 3600 },
+  { name: 'nginx', field: 'server', form: /^nginx\b/i, idleSeconds: 60 },
+];
+
+/** A request is lost that a balancer sends on a connection which the gateway is closing. */
+function examineIdle(on: Findings, { headers }: TextAnswer, { limits }: Config): readonly Finding[] {
+  const found = balancers.find(({ field, form }) => form.test(headers.get(field) ?? ''));
+  const seconds = limits.idleMs / 1000;
+  if (found === undefined || seconds > found.idleSeconds) return [];
+  const theirs = `${found.name} answers, which keeps idle connections for ${found.idleSeconds} s unless it is set`;
+  const text = `${theirs}, and limits.idle is ${seconds} s`;
+  const remedy = `set limits: { idle: ${found.idleSeconds + 10}s }, or let it keep them for less than ${seconds} s`;
+  return [on.warn(text, remedy)];
 }
 
 /** Clients compare the resource with the URL that their user entered, RFC 9728 §3.3. */

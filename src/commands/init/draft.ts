@@ -17,6 +17,8 @@ export interface Known {
   readonly headers: ReadonlyMap<string, string>;
   readonly server: Discovered | undefined;
   readonly opaque: boolean;
+  /** Whether the server is the provider of a front door. */
+  readonly frontDoor: boolean;
 }
 
 /** The files to write, in the order of reading; from `templates/`, or from `schema/`. */
@@ -32,7 +34,7 @@ export const configurationFiles = [
 export const compositionFiles = ['docker-compose.yml', 'prometheus.yml'];
 
 /** The content of one of the files. */
-export async function draft(file: string, { upstream, headers, server, opaque }: Known): Promise<string> {
+export async function draft(file: string, { upstream, headers, server, opaque, frontDoor }: Known): Promise<string> {
   if (upstream !== undefined && file === 'policies/tools.yaml') return upstream.policy.policy;
   if (upstream !== undefined && file === 'policies/tools.test.yaml') return upstream.policy.tests;
   const template = await readFile(
@@ -41,8 +43,10 @@ export async function draft(file: string, { upstream, headers, server, opaque }:
   );
   // URLs have neither spaces nor braces here, so that they stay within their placeholder and their scalar.
   switch (file) {
-    case 'gateway.yaml':
-      return withIntrospection(withServer(withHeaders(withUpstream(template, upstream?.url), headers), server), opaque);
+    case 'gateway.yaml': {
+      const text = withHeaders(withUpstream(template, upstream?.url), headers);
+      return frontDoor ? withFrontDoor(text, server?.issuer) : withIntrospection(withServer(text, server), opaque);
+    }
     case 'docker-compose.yml':
       // Compose would take `$` for a variable.
       return server === undefined ? template : withIssuer(template, server.issuer.replaceAll('$', '$$$$'));
@@ -85,6 +89,37 @@ function withServer(text: string, server: Discovered | undefined): string {
   const signing = replaced(named, 'algorithms: [RS256]', `algorithms: [${algorithms.join(', ')}]`);
   return introspectionEndpoint === undefined ? replaced(signing, `\n${commented}`, '') : signing;
 }
+
+/** The front door in place of the authorization servers. */
+function withFrontDoor(text: string, issuer = 'http://127.0.0.1:9100'): string {
+  const servers = text.slice(text.indexOf('authorization_servers:\n'), text.indexOf('# For several replicas'));
+  return replaced(text, servers, frontDoorSection.replace('ISSUER_OF_PROVIDER', issuer));
+}
+
+const frontDoorSection = `\
+# The built-in authorization server, docs/front-door.md.
+front_door:
+  # CHANGE: its URL for clients. A host name of its own leads to \`listen\`, 127.0.0.1:8090.
+  issuer: \${env:FRONT_DOOR_ISSUER:-http://127.0.0.1:8090}
+  identity_providers:
+    company:
+      # Your OpenID provider. CHANGE: the client that you register there, with the redirect URI ISSUER/callback/company,
+      # where ISSUER is that of the front door.
+      issuer: \${env:ISSUER:-ISSUER_OF_PROVIDER}
+      client_id: sallyport
+      client_secret: \${env:PROVIDER_SECRET}
+      # Claims of the provider that policies read: { role: /roles/0 }
+      #claims: {}
+  clients:
+    # \`sallyport front-door --clients\` lists the known clients; loopback: every program on the user's machine.
+    registration:
+      redirect_uris: ['known:claude', 'known:vscode', 'known:cursor', 'known:loopback']
+    metadata_documents: ['https://claude.ai/**', 'https://vscode.dev/**']
+  scopes:
+    read: { title: Read }
+    write: { title: Read and change }
+
+`;
 
 function withIntrospection(text: string, enable: boolean): string {
   return enable && text.includes(commented) ? replaced(text, commented, enabled) : text;

@@ -21,20 +21,27 @@ import { escaped, toolsPolicy } from './tools-policy.ts';
  * @param folder Created if it does not exist.
  */
 export async function init(folder: string, options: OptionsOf<'init'>): Promise<ExitCode> {
-  const { compose, opaque, upstream, header, issuer, client } = options;
+  const { compose, opaque, 'front-door': frontDoor, upstream, header, issuer, client } = options;
+  if (frontDoor && (opaque || compose)) throw new UsageError('--front-door stands without --opaque and --compose');
   requireUrl('--upstream', upstream);
   requireUrl('--issuer', issuer);
   const headers = headersIn(header);
   const config = join(folder, 'gateway.yaml');
   try {
     const onlyPrints =
-      client !== undefined && !compose && upstream === undefined && issuer === undefined && headers.size === 0;
+      client !== undefined &&
+      !compose &&
+      !frontDoor &&
+      upstream === undefined &&
+      issuer === undefined &&
+      headers.size === 0;
     if (onlyPrints && (await exists(config))) return await printClient(config, client);
     const files = compose ? [...configurationFiles, ...compositionFiles] : configurationFiles;
     const inTheWay = await existing(folder, files);
     if (inTheWay.length > 0) throw new Failure(inTheWayText(folder, inTheWay));
     const sent = await expandedHeaders(headers, folder);
-    const known = { upstream: await upstreamOf(upstream, sent), headers, server: await serverOf(issuer), opaque };
+    const server = await serverOf(issuer);
+    const known = { upstream: await upstreamOf(upstream, sent), headers, server, opaque, frontDoor };
     if (opaque && known.server !== undefined && known.server.introspectionEndpoint === undefined) {
       throw new Failure(`nothing was written: --opaque: ${known.server.issuer} publishes no introspection endpoint`);
     }
@@ -179,7 +186,7 @@ function inTheWayText(folder: string, files: readonly string[]): string {
   return `${list}write to a new folder instead: npx sallyport init DIR`;
 }
 
-function findings({ upstream, server, opaque }: Known): string {
+function findings({ upstream, server, opaque, frontDoor }: Known): string {
   const lines: string[] = [];
   if (upstream !== undefined) {
     const { counts, omitted } = upstream.policy;
@@ -199,7 +206,7 @@ function findings({ upstream, server, opaque }: Known): string {
       );
     }
   }
-  if (server !== undefined) {
+  if (server !== undefined && !frontDoor) {
     const missing = ['read', 'write'].filter((scope) => server.scopes?.includes(scope) === false);
     if (missing.length > 0) {
       const names = missing.join(' and ');
@@ -211,7 +218,9 @@ function findings({ upstream, server, opaque }: Known): string {
       );
     }
   }
-  if (opaque || server?.algorithms.length === 0)
+  if (frontDoor)
+    lines.push('Register a client for the front door at the provider, and set its secret in PROVIDER_SECRET.');
+  else if (opaque || server?.algorithms.length === 0)
     lines.push('Register a client for the gateway there, and set its secret in GATEWAY_CLIENT_SECRET.');
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }

@@ -73,6 +73,8 @@ export type ClaimsMapping = ReadonlyMap<string, string>;
 export interface ClientRules {
   /** Whether clients get refresh tokens, unless a registered one says otherwise. */
   readonly refresh: boolean;
+  /** How long a used refresh token may be presented again by its client; 0: not at all. */
+  readonly refreshGraceMs: number;
   /** Patterns of client ids that are URLs of metadata documents; empty: none. */
   readonly metadataDocuments: readonly string[];
   /** Addresses and networks (CIDR), besides public ones, from which documents may be fetched. */

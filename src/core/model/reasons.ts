@@ -26,7 +26,7 @@ import {
 interface TokenRefusal extends Refusal {
   /**
    * Whether a reload of the configuration checks the token of an open stream for it. `checked`: it depends on settings,
-   * and `reloadChecks` in `authenticate/authenticator.ts` has its check. `kept`: it does not depend on settings.
+   * and `reloadChecks` in `tokens/authenticator.ts` has its check. `kept`: it does not depend on settings.
    */
   readonly onReload: 'checked' | 'kept';
 }

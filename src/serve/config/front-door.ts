@@ -292,10 +292,13 @@ function among(mapping: ReadonlyMap<string, unknown>, name: string): (text: stri
 type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']>;
 
 function readClients(field: Field<ClientsKeys | undefined>, scopes: FrontDoor['scopes']): ClientRules {
-  const refresh = field.get('refresh').isTrue();
+  const given = field.get('refresh');
+  const isMapping = given.entries().length > 0;
+  const refresh = isMapping || given.isTrue();
   const registration = field.get('registration');
   return {
     refresh,
+    refreshGraceMs: isMapping ? (given.get('grace').duration() ?? 0) : 0,
     metadataDocuments: field.get('metadata_documents').list(documentPattern),
     documentAddresses: field.get('document_addresses').list(network),
     registration: registration.present ? readRegistration(registration) : undefined,

@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/serve/config/load.ts';
@@ -86,4 +87,20 @@ test('--route without a token is wrong usage', async () => {
     code: 2,
     stderr: 'sallyport: --route needs --token -; see sallyport help doctor\n',
   });
+});
+
+test('says which secret files no user may read', async () => {
+  const yaml = `public_url: http://127.0.0.1:9
+authorization_servers:
+  main: { issuer: "http://127.0.0.1:9", introspection: { client_id: a, client_secret: "\${file:closed}" } }
+routes: [{ name: api, path: /api, audience: a, upstream: { url: "http://127.0.0.1:9" } }]
+`;
+  const folder = await folderWith({ yaml, files: { closed: 's3cr3t-of-the-gateway' } });
+  await chmod(join(folder, 'closed'), 0o200);
+  const { code, stdout, stderr } = await outcome(['doctor'], folder);
+  expect(code).toBe(1);
+  // Only root gets so far; the loader says it to every other user.
+  expect(stdout + stderr).toMatch(/fail secrets: no user may read \S*closed \(mode 0200\): let|\(permission denied\)/);
+  await chmod(join(folder, 'closed'), 0o400);
+  expect((await outcome(['doctor'], folder)).stdout).not.toContain('secrets:');
 });

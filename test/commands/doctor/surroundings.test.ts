@@ -60,6 +60,25 @@ describe('the public URL', () => {
   }
 
   test.for([
+    [
+      'server',
+      'Caddy',
+      75,
+      'Caddy answers, which keeps idle connections for 120 s unless it is set, and limits.idle is 75 s',
+    ],
+    ['via', '1.1 google', 75, 'a Google Cloud balancer answers, which keeps idle connections for 600 s'],
+    ['server', 'awselb/2.0', 75, undefined],
+    ['server', 'awselb/2.0', 60, 'an AWS balancer answers, which keeps idle connections for 60 s'],
+    ['server', 'Caddy', 130, undefined],
+    ['server', 'sallyport', 5, undefined],
+  ] as const)('behind %s: %s, with limits.idle %d s', async ([field, value, seconds, expected]) => {
+    const publicUrl = await serving((_request, response) => response.setHeader(field, value).end('{}'));
+    const config = await configured({ publicUrl, more: `limits: { idle: ${seconds}s }\n` });
+    const line = (await linesOf(examinePublicUrl(config))).find((each) => each.includes('idle'));
+    expect(line?.startsWith(`warn public_url: ${expected}`)).toBe(expected === undefined ? undefined : true);
+  });
+
+  test.for([
     ['a warning while no gateway runs there', 'http://127.0.0.1:1024', /^warn public_url: .* \(ECONNREFUSED\)$/],
     ['a failure if its name does not resolve', 'http://gateway.invalid', /^fail .* \((?:ENOTFOUND|EAI_AGAIN)\)$/],
   ] as const)('is %s', async ([, publicUrl, line]) => {

@@ -216,6 +216,35 @@ describe('--upstream', () => {
   );
 });
 
+describe('--front-door', () => {
+  test('writes the built-in authorization server, with the provider of --issuer', async () => {
+    const provider = await forThisTest(startOidcProvider([]));
+    const { code, stdout } = await outcome(['init', '--front-door', '--issuer', provider.issuer], folder);
+    expect(code).toBe(0);
+    expect(stdout).toContain('set its secret in PROVIDER_SECRET');
+    const { config } = await load(join(folder, 'gateway.yaml'), { PROVIDER_SECRET: 's3cret' });
+    expect(config.frontDoor).toMatchObject({ issuer: 'http://127.0.0.1:8090' });
+    expect([...(config.frontDoor?.providers.values() ?? [])]).toMatchObject([
+      { name: 'company', issuer: provider.issuer, credentials: { clientId: 'sallyport', clientSecret: 's3cret' } },
+    ]);
+    expect(config.routes[0]?.authorizationServers.map(({ name }) => name)).toEqual(['front_door']);
+    const env = { PROVIDER_SECRET: 's3cret' };
+    const checked = await outcome(['check', '--strict'], folder, { env });
+    expect(checked).toMatchObject({ code: 0, stderr: '' });
+    expect(checked.stdout).toMatch(/\ngateway\.yaml: 1 route, 1 policy: ok\n$/);
+    expect(await outcome(['test'], folder, { env })).toMatchObject({ code: 0 });
+  });
+
+  test.for(['--opaque', '--compose'])('stands without %s', async (flag) => {
+    const { code, stderr } = await outcome(['init', '--front-door', flag], folder);
+    expect([code, stderr]).toEqual([
+      2,
+      'sallyport: --front-door stands without --opaque and --compose; see sallyport help init\n',
+    ]);
+    expect(await filesIn(folder)).toEqual([]);
+  });
+});
+
 describe('--issuer', () => {
   test('fills in the issuer and the algorithms of its keys', async () => {
     const provider = await forThisTest(startOidcProvider([]));

@@ -78,7 +78,7 @@ export const everyKey: unknown = {
       },
     },
     clients: {
-      refresh: true,
+      refresh: { grace: '10s' },
       metadata_documents: ['https://claude.ai/**'],
       document_addresses: ['127.0.0.0/8'],
       registration: {

@@ -105,6 +105,37 @@ routes:
   });
 });
 
+describe('front_door.clients.refresh', () => {
+  const withRefresh = (refresh: string): string => `public_url: https://gateway.example
+front_door:
+  issuer: https://signin.example
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  clients: { refresh: ${refresh} }
+  scopes: { read: { title: Read } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+
+  test.each([
+    ['false', false, 0],
+    ['true', true, 0],
+    ['{ grace: 0s }', true, 0],
+    ['{ grace: 60s }', true, 60_000],
+  ])('reads %s', async (text, refresh, refreshGraceMs) => {
+    const { frontDoor } = await loaded({ yaml: withRefresh(text) });
+    expect(frontDoor?.clients).toMatchObject({ refresh, refreshGraceMs });
+  });
+
+  test.each([
+    ['{ grace: 61s }', 'front_door.clients.refresh.grace: "61s" is too long: at most 60s'],
+    ['{}', 'missing key: grace'],
+    ['10s', 'front_door.clients.refresh: '],
+  ])('refuses %s', async (text, message) => {
+    expect((await refusals({ yaml: withRefresh(text) })).join()).toContain(message);
+  });
+});
+
 describe('front_door.clients.registered', () => {
   /** A front door with this client, in line 8. */
   const withClient = (settings: string): string => `public_url: https://gateway.example

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readTraceContext, type TraceContext } from '../../lib/http/trace-context.ts';
 import { plainAddress } from '../../lib/ip-address.ts';
@@ -7,7 +8,6 @@ import { type Fields, decisiveFields } from '../../model/fields.ts';
 import type { CertificateOf } from './certificates.ts';
 import type { ClientBehind } from './trusted-proxies.ts';
 import { connectionOptions } from '../../lib/http/header-fields.ts';
-import { uuid } from '../../lib/uuid.ts';
 import { remembered } from '../../lib/remembered.ts';
 
 /** Splits a request target into path and query, and refuses every spelling but the canonical one. */
@@ -16,7 +16,7 @@ export type CanonicalTarget = (target: string) => Pick<Call, 'path' | 'query'>;
 /** A call as it arrives: it has an id and a response, and nothing yet that a decision could rest on. */
 export function arrive(request: IncomingMessage, response: ServerResponse, certificateOf: CertificateOf): Call {
   const peer = plainAddress(request.socket.remoteAddress ?? '');
-  const decision = uuid();
+  const decision = randomUUID();
   return {
     id: decision,
     decision,
