@@ -191,6 +191,7 @@ function questionOf({ token, method, called }: DecisionDetail): DraftQuestion {
     ...nothingAsked,
     claims: JSON.stringify(token?.claims ?? {}),
     scope: token?.scope ?? '',
+    lifetime: token?.lifetime?.toString() ?? '',
     kind: describedKinds.find((kind) => kind !== 'request' && listedKinds[kind].usedBy === method) ?? 'method',
     name: called,
   };

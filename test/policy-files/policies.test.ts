@@ -10,7 +10,7 @@ describe('a policy', () => {
 [] → :1:1: expected a mapping, found a list; write its entries as keys, without "- "
 scope: a⏎scope: b → :2:1: "scope" is already a key of this mapping, in line 1; write it once
 scop: a
-  :1:1: scop: unknown key (did you mean scope?); accepted: scope, claims, actors, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock
+  :1:1: scop: unknown key (did you mean scope?); accepted: …
 claims:⏎  risk: → :2:8: claims.risk: expected a string, a number, true or false, a list or a mapping, found nothing
 mode: "on" → :1:7: mode: "on" is neither enforce nor shadow
 claims:⏎  "/a~b": x

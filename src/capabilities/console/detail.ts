@@ -42,7 +42,7 @@ export function detailOf({ config, since }: InForce, { decision, list }: FoundDe
 function tokenOf({ form, issuer, scope, expiresAt, input, claims, at }: DecisionRecord): TokenView | undefined {
   if (form === undefined || issuer === undefined) return undefined;
   const secondsLeft = expiresAt === undefined ? undefined : Math.round(expiresAt - at / 1000);
-  return { form, issuer, scope, secondsLeft, claims: { ...claims, ...input.claims } };
+  return { form, issuer, scope, secondsLeft, lifetime: input.lifetime, claims: { ...claims, ...input.claims } };
 }
 
 /**

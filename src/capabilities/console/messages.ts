@@ -125,6 +125,8 @@ export interface TokenView {
   readonly scope?: string | undefined;
   /** The seconds that were left when the call was decided. */
   readonly secondsLeft?: number | undefined;
+  /** `exp` − `iat` in seconds, if the policy read it. */
+  readonly lifetime?: number | undefined;
   /** The claims that the policy read, and those that `log.claims` lists. */
   readonly claims: Readonly<Record<string, unknown>>;
 }

@@ -185,9 +185,9 @@ function unknownKey(key: string, properties: object, path: Path): string {
   return `unknown key${hint}; accepted: ${accepted.join(', ')}`;
 }
 
-/** Where a policy has what people write beside its conditions: the name of a claim or of an argument. */
+/** Where a policy (it alone has `not`) has what people write beside its conditions: the name of a claim or argument. */
 function conditionHint(accepted: readonly string[]): string {
-  if (!accepted.includes('claims')) return '';
+  if (!accepted.includes('claims') || !accepted.includes('not')) return '';
   return ` (write a claim under claims${accepted.includes('arguments') ? ', an argument under arguments' : ''})`;
 }
 

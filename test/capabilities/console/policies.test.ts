@@ -149,6 +149,15 @@ describe.skipIf(!hasChromium)('Policies in a browser', () => {
     await expect.poll(chosen).toBe('scope: read\nmax_lifetime: ');
   });
 
+  test('takes the lifetime of a kept decision, if the policy read it', async () => {
+    const own = await forThisTest(startConsoleWorld({ tool: '{ max_lifetime: 10h }' }));
+    await own.call({ sub: 'ivan', scope: 'read' }, 'order');
+    await page.goto(`${own.adminUrl}/?subject=ivan`);
+    await page.locator('.row', { hasText: 'order' }).click();
+    await page.getByRole('link', { name: 'Open in playground' }).click();
+    await expect.poll(() => page.getByLabel('lifetime, s').inputValue()).toBe('10800');
+  });
+
   test('takes the question of a kept decision', async () => {
     await world.call({ sub: 'heidi', scope: 'read', role: 'trader' }, 'close_account');
     await page.goto(`${world.adminUrl}/?subject=heidi`);

@@ -185,7 +185,7 @@ upstream client_credentials: {}
   :13:7: routes[0].upstream.client_credentials: applies only with token: client_credentials
 upstream token: client_credentials⏎client_credentials: { scope: [a] } → accepted
 upstream token: client_credentials⏎client_credentials: { actor: none }
-  :14:29: routes[0].upstream.client_credentials.actor: unknown key; accepted: server, client_id, client_secret, client_auth, client_key, client_key_id, endpoint, audience, resource, scope
+  :14:29: routes[0].upstream.client_credentials.actor: unknown key; accepted: …
 upstream token: client_credentials⏎client_credentials: { resource: crm }
   :14:39: routes[0].upstream.client_credentials.resource: "crm" is not an absolute URI without fragment
 no audience & route public: true & upstream token: client_credentials⏎client_credentials: { server: main } → accepted

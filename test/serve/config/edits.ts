@@ -63,8 +63,6 @@ export function refuses(table: string, before = ''): void {
 }
 
 export const servers = 'authorization_servers.main';
-export const topLevel =
-  'public_url, listen, admin, tls, trusted_proxies, certificate_proxies, forward_auth, console, authorization_servers, front_door, approvals, decision_points, revocation, root_resource, oauth_endpoints_at_root, scopes, policies, session_key, shared, on_store_failure, egress, allowed_hosts, allowed_origins, limits, log, telemetry, routes';
 
 /** {@link base} with a line more at the top level, number 13. */
 export const top = (line: string): string => `${base}${line}\n`;

@@ -92,13 +92,20 @@ export async function warningsIn(situation: Situation): Promise<readonly string[
   return (await loaded(situation)).warnings.map((warning) => warning.replaceAll(`${FOLDER}/`, ''));
 }
 
-/** The lines that a configuration is refused with, without the name of the folder; none when it is accepted. */
+/**
+ * The lines that a configuration is refused with, without the name of the folder; none when it is accepted. The keys that
+ * a mapping accepts are left out: `accepted: …`. `test/core/config/schema.test.ts` has those.
+ */
 export async function refusals(situation: Situation): Promise<readonly string[]> {
   try {
     await loaded(situation);
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((problem) => String(problem).replaceAll(`${FOLDER}/`, ''));
+    return error.problems.map((problem) =>
+      String(problem)
+        .replaceAll(`${FOLDER}/`, '')
+        .replace(/(: (?:has an )?unknown key.*; accepted: ).*/, '$1…'),
+    );
   }
 }

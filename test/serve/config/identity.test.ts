@@ -45,7 +45,7 @@ upstream identity: { signed: cookie }
 upstream identity: { x_a: sub, signed: X-A }
   :13:37: routes[0].upstream.identity.signed: "X-A" is the same header as x_a
 upstream identity: { signed: { header: x-a, key: b } }
-  :13:42: routes[0].upstream.identity.signed.key: unknown key; accepted: header, audience, claims
+  :13:42: routes[0].upstream.identity.signed.key: unknown key; accepted: …
 upstream identity: { signed: { header: x-a, audience: "" } }
   :13:52: routes[0].upstream.identity.signed.audience: must not be empty
 upstream identity: { signed: { header: x-a, claims: [exp] } }

@@ -58,11 +58,11 @@ top limits: { rate: {} }
   :13:17: limits.rate: missing key: per
 top limits: { rate: { requests: 1 } } → :13:17: limits.rate: missing key: per
 top limits: { rate: { requests: 1, per: 1s, bursts: 2 } }
-  :13:41: limits.rate.bursts: unknown key (did you mean burst?); accepted: requests, per, burst, by
+  :13:41: limits.rate.bursts: unknown key (did you mean burst?); accepted: …
 top limits: { rate: { requests: 1, per: 1s, by: tenant } }
   :13:45: limits.rate.by: "tenant" is not one of subject, client, actor
 top limits: { failures: { requests: 1, per: 1s, by: client } }
-  :13:45: limits.failures.by: unknown key; accepted: requests, per, burst
+  :13:45: limits.failures.by: unknown key; accepted: …
 top limits: { rate: { requests: 0, per: 1s } }
   :13:29: limits.rate.requests: expected a whole number from 1 to 1000000, found 0
 top limits: { rate: { requests: 0.5, per: 1s } }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { refused, refuses, type Row, servers, topLevel } from './edits.ts';
+import { refused, refuses, type Row, servers } from './edits.ts';
 import { edited, refusals } from './folder.ts';
 
 describe('the file', () => {
@@ -14,9 +14,9 @@ describe('the file', () => {
   refuses(`
 top public_url: http://x → :13:1: "public_url" is already a key of this mapping, in line 1; write it once
 top listn: x
-  :13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}
+  :13:1: listn: unknown key (did you mean listen?); accepted: …
 top \${env:K}: x
-  :13:1: ["\${env:K}"]: unknown key; accepted: ${topLevel}
+  :13:1: ["\${env:K}"]: unknown key; accepted: …
 `);
 });
 
@@ -77,8 +77,8 @@ test('R-156: reports every problem at once: the file in its order, then the poli
     `gateway.yaml:5:25: ${servers}.jwt.algorithms[0]: "HS256" is symmetric: every party that can verify such a token can also forge one`,
     `gateway.yaml:6:33: ${servers}.introspection.client_id: the environment variable ID is not set`,
     'gateway.yaml:9:11: routes[0].path: "/api/" ends with a slash; write "/api"',
-    `gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: ${topLevel}`,
-    'policies/a.yaml:1:1: x: unknown key (write a claim under claims); accepted: scope, claims, actors, any, all, not, acr, max_age, max_lifetime, because, mode, tools, resources, prompts, methods, requests, lists, lock',
+    'gateway.yaml:13:1: listn: unknown key (did you mean listen?); accepted: …',
+    'policies/a.yaml:1:1: x: unknown key (write a claim under claims); accepted: …',
     'policies/b.yaml:1:1: is empty; write what callers need, such as `scope: read`; `{}` accepts any valid token',
   ]);
 });

@@ -73,7 +73,7 @@ describe('dpop', () => {
 route dpop: true → :11:11: routes[0].dpop: expected a mapping, found true; write {} for an empty one
 route dpop: → :11:10: routes[0].dpop: expected a mapping, found nothing; write {} for an empty one
 route dpop: { require: true }
-  :11:13: routes[0].dpop.require: unknown key (did you mean required?); accepted: required, nonce, algorithms, proof_lifetime
+  :11:13: routes[0].dpop.require: unknown key (did you mean required?); accepted: …
 route dpop: { required: yes }
   :11:23: routes[0].dpop.required: expected true or false, found a string; "yes" is a text in YAML 1.2: write true
 route dpop: { algorithms: [HS256] }

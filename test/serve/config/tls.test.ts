@@ -51,7 +51,7 @@ describe('tls', () => {
 {  }
   :13:6: tls: missing key: cert
   :13:6: tls: missing key: key
-{ ${pair}, ca: x } → :13:55: tls.ca: unknown key; accepted: cert, key, client_ca
+{ ${pair}, ca: x } → :13:55: tls.ca: unknown key; accepted: …
 { cert: a.pem, key: b.pem, client_ca: c.pem }
   :13:14: tls.cert: "a.pem" does not exist
   :13:26: tls.key: "b.pem" does not exist

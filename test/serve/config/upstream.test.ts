@@ -20,7 +20,7 @@ upstream allow_response_headers: [x-powered-by]
 upstream allow_response_headers: [X-Accel-Redirect]
   :13:32: routes[0].upstream.allow_response_headers[0]: "X-Accel-Redirect" is not one of ${commands}; did you mean x-accel-redirect?
 upstream timeouts: { connect: 0s } → :13:28: routes[0].upstream.timeouts.connect: "0s" is too short: at least 1ms
-upstream timeouts: { read: 1s } → :13:19: routes[0].upstream.timeouts.read: unknown key; accepted: connect, response
+upstream timeouts: { read: 1s } → :13:19: routes[0].upstream.timeouts.read: unknown key; accepted: …
 upstream identity: { "x a": sub } → :13:19: routes[0].upstream.identity["x a"]: the key is not a header name
 upstream identity: { x-a: "" } → :13:24: routes[0].upstream.identity.x-a: must not be empty
 upstream identity: { x-a: /a~2 } → :13:24: routes[0].upstream.identity.x-a: "/a~2" is not a JSON Pointer, RFC 6901 §3
