@@ -19,6 +19,8 @@ export interface Definition {
   readonly sha256: string;
   /** The beginning of the digest of each member, so that messages can name the members that changed. */
   readonly members: Readonly<Record<string, string>>;
+  /** Of a tool that was just read, as JSON.parse returned them; they are kept only for `calls: strict`. */
+  readonly schemas?: { readonly input: unknown; readonly output: unknown } | undefined;
 }
 
 /** A definition with its description, for people. */
@@ -43,6 +45,8 @@ export interface ChangedDefinition {
   readonly difference: 'changed' | 'new' | 'twice' | 'gone';
   /** The members that differ, where they are known; empty for the others. */
   readonly members: readonly string[];
+  /** Why its schemas cannot be used, `calls: strict`. */
+  readonly fault?: string;
 }
 
 /** The lock of a route, for the console. */

@@ -137,7 +137,11 @@ export function definitionsIn(
 ): readonly (Definition | undefined)[] {
   return entries.map((entry) => {
     const name = ownMember(entry, 'name');
-    return typeof name === 'string' ? definitionOf(kind, name, entry) : undefined;
+    if (typeof name !== 'string') return undefined;
+    const definition = definitionOf(kind, name, entry);
+    if (kind !== 'tool') return definition;
+    const schemas = { input: ownMember(entry, 'inputSchema'), output: ownMember(entry, 'outputSchema') };
+    return { ...definition, schemas };
   });
 }
 

@@ -11,7 +11,7 @@ import { keysOf, type Schema } from './keys-of.ts';
 
 test('the keys of a policy', () => {
   expect(keysOf(policy as Schema, 1).join(' ')).toBe(
-    'scope claims actors any all not acr max_age max_lifetime because mode tools resources prompts methods requests lists lock',
+    'scope claims actors any all not acr max_age max_lifetime because mode tools resources prompts methods requests lists lock calls',
   );
 });
 

@@ -61,6 +61,7 @@ request.unlisted                  403  -                   -       Access denied
 tool.changed                      403  -                   -       Access denied
 prompt.changed                    403  -                   -       Access denied
 lock.unverified                   503  -                   -       Temporarily unavailable
+arguments.invalid                 400  -                   -32602  Invalid arguments
 policy.error                      403  -                   -       Access denied
 history.missing                   403  -                   -       Access denied
 history.forbidden                 403  -                   -       Access denied
@@ -120,7 +121,7 @@ test('the reasons for which a policy refuses a call whatever token the caller ge
       .toSorted(),
   ).toEqual(
     words(`
-    claim.denied actor.denied argument.denied variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
+    claim.denied actor.denied argument.denied arguments.invalid variable.denied alternatives.exhausted exclusion.matched tool.unlisted resource.unlisted
     prompt.unlisted method.unlisted request.unlisted tool.changed prompt.changed policy.error history.missing
     history.forbidden quota.exceeded approval.required approval.denied approval.size credential.missing decision_point.denied`).toSorted(),
   );

@@ -1,3 +1,4 @@
+import type { StrictCalls } from './strict-calls.ts';
 import {
   type ChangedDefinition,
   type Definition,
@@ -22,6 +23,8 @@ const MAX_NAME = 256;
 /** The comparison of what one server shows with what was approved. The newest sighting of a definition counts. */
 export class LockComparison {
   readonly #approved: Definitions;
+  /** Undefined: arguments are not judged. */
+  readonly strict: StrictCalls | undefined;
   readonly #seen = new Map<string, Sighting>();
   /** The definitions that were not approved, the oldest first. */
   readonly #unapproved = new Map<string, Sighting>();
@@ -31,8 +34,9 @@ export class LockComparison {
   /** What passed since the gateway's own look began; undefined after its end. */
   #duringLook: Set<string> | undefined;
 
-  constructor(approved: Definitions) {
+  constructor(approved: Definitions, strict?: StrictCalls) {
     this.#approved = approved;
+    this.strict = strict;
   }
 
   /**
@@ -75,7 +79,7 @@ export class LockComparison {
     if (!this.#approved.has(key)) return { kind, name, difference: 'new', members: [] };
     const sighting = this.#seen.get(key);
     if (sighting === undefined) return this.#hasLooked ? 'approved' : 'unverified';
-    return differenceOf(sighting, this.#approved) ?? 'approved';
+    return this.#differenceOf(sighting) ?? 'approved';
   }
 
   /** The verdict on a tool that another one calls. One that the server shows to no client needs no approval. */
@@ -92,8 +96,16 @@ export class LockComparison {
   /** What differs now. Definitions that no list has shown do not. */
   differing(): readonly ChangedDefinition[] {
     return this.sightings()
-      .map((each) => differenceOf(each, this.#approved))
+      .map((each) => this.#differenceOf(each))
       .filter((each) => each !== undefined);
+  }
+
+  #differenceOf(sighting: Sighting): ChangedDefinition | undefined {
+    const { kind, name } = sighting.definition;
+    const difference = differenceOf(sighting, this.#approved);
+    const fault = kind === 'tool' ? this.strict?.faultOf(name) : undefined;
+    if (difference !== undefined || fault === undefined) return difference;
+    return { kind, name, difference: 'changed', members: [], fault };
   }
 
   /** Everything that it has taken note of. */
@@ -102,8 +114,8 @@ export class LockComparison {
   }
 
   /** The same sightings, compared with other definitions. */
-  with(approved: Definitions): LockComparison {
-    const comparison = new LockComparison(approved);
+  with(approved: Definitions, strict?: StrictCalls): LockComparison {
+    const comparison = new LockComparison(approved, strict);
     comparison.#twiceInLook = this.#twiceInLook;
     comparison.#hasLooked = this.#hasLooked;
     comparison.adopt(this.sightings());
@@ -114,11 +126,16 @@ export class LockComparison {
     const key = definitionKey(definition);
     const known = this.#seen.get(key) ?? this.#unapproved.get(key);
     if (known !== undefined) this.#duringLook?.add(key);
-    if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice) return [];
     const isApproved = this.#approved.has(key);
+    const strict = isApproved && definition.kind === 'tool' ? this.strict : undefined;
+    const lacksSchemas = strict?.has(definition.name) === false && definition.schemas !== undefined;
+    if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice && !lacksSchemas) return [];
     if (!isApproved && definition.name.length > MAX_NAME) return [];
+    strict?.take(definition);
     // The members of what was not approved say nothing.
-    const sighting = { definition: isApproved ? definition : { ...definition, members: {} }, isTwice };
+    const { schemas, ...plain } = definition;
+    const kept = strict === undefined ? plain : { ...plain, schemas };
+    const sighting = { definition: isApproved ? kept : { ...plain, members: {} }, isTwice };
     (isApproved ? this.#seen : this.#unapproved).set(key, sighting);
     this.#duringLook?.add(key);
     // The server chooses names, and must not fill the memory.
@@ -206,7 +223,8 @@ export function inWords(changed: ChangedDefinition): string {
 }
 
 /** The difference of a definition, in words: `description changed`. */
-export function verbOf({ difference, members }: ChangedDefinition): string {
+export function verbOf({ difference, members, fault }: ChangedDefinition): string {
+  if (fault !== undefined) return `its schemas cannot be used: ${fault}`;
   const verb = { changed: 'changed', new: 'is new', twice: 'appears twice', gone: 'is gone' }[difference];
   return members.length === 0 ? verb : `${members.join(', ')} ${verb}`;
 }

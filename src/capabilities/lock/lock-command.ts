@@ -6,6 +6,7 @@ import { counted, printable, quoted } from '../../core/lib/wording.ts';
 import { differences, inWords, keysTwiceIn } from './comparison.ts';
 import { presentsCallers, remedyForStranger } from './remedy.ts';
 import { lockOf } from './settings.ts';
+import { schemaFault } from './strict-calls.ts';
 import { listDefinitions, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import type { Config, PolicyFolder } from '../../core/model/config.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -18,6 +19,8 @@ import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../terminal.t
 interface Result {
   readonly isGood: boolean;
   readonly lines: readonly string[];
+  /** Tools that cannot be called with `calls: strict`; they change no exit code. */
+  readonly warnings?: readonly string[];
 }
 
 class NothingShown extends Error {
@@ -46,20 +49,31 @@ export async function lock(
   if (token !== undefined && routes.length > 1) throw new UsageError(`--token needs --route, one of ${names}`);
   const use = check ? checked : written;
   const results = await Promise.all(
-    routes.map(async (route) => {
+    routes.map(async (route): Promise<Result> => {
       try {
-        return await use(route, policyFolder, await shownBy(route, config, token, kit));
+        const shown = await shownBy(route, config, token, kit);
+        const { isGood, lines } = await use(route, policyFolder, shown);
+        return { isGood, lines, warnings: warningsOn(route, shown) };
       } catch (error) {
         if (!(error instanceof NothingShown)) throw error;
         return { isGood: false, lines: [error.message] };
       }
     }),
   );
-  for (const { isGood, lines } of results) {
+  for (const { isGood, lines, warnings = [] } of results) {
     const label = coloured(isGood ? 'good' : 'bad', isGood ? 'ok  ' : 'fail');
     for (const line of lines) process.stdout.write(`${label} ${printable(line)}\n`);
+    for (const line of warnings) process.stdout.write(`${coloured('warning', 'warn')} ${printable(line)}\n`);
   }
   return results.every(({ isGood }) => isGood) ? 0 : 1;
+}
+
+function warningsOn(route: Route, shown: readonly DescribedDefinition[]): readonly string[] {
+  if (lockOf.of(route)?.isStrict !== true) return [];
+  return shown.flatMap((each) => {
+    const fault = schemaFault(each);
+    return fault === undefined ? [] : [`${definitionKey(each)}: calls: strict refuses it: ${fault}`];
+  });
 }
 
 /** The files as they are, with empty locks: a policy with `lock` is an error until its first lock is written. */

@@ -113,6 +113,7 @@ export async function readLocks({
   const locks = new Map<string, Lock>();
   const problems: Problem[] = [];
   const texts = new Map<string, string>();
+  const strict = having('calls');
   for (const [name, mode] of having('lock')) {
     const file = lockFileOf(name);
     const { text, fault } = await files.text(join(path, file));
@@ -124,7 +125,8 @@ export async function readLocks({
     texts.set(file, text);
     const { approved, problems: found } = readLockFile(join(label, file), text);
     problems.push(...found);
-    if (found.length === 0) locks.set(name, { mode: mode as Lock['mode'], approved });
+    const isStrict = strict.get(name) === 'strict';
+    if (found.length === 0) locks.set(name, { mode: mode as Lock['mode'], approved, ...(isStrict && { isStrict }) });
   }
   return { problems, texts, ofRoute: createOfRoute(locks) };
 }

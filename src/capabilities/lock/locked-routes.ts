@@ -6,11 +6,12 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { DefinitionKind, LockState } from '../../mcp/definitions.ts';
+import { definitionKey, type DefinitionKind, type LockState } from '../../mcp/definitions.ts';
 import { type Lock, lockOf } from './settings.ts';
 import { type Sighting, LockComparison, verbOf } from './comparison.ts';
 import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';
+import { StrictCalls } from './strict-calls.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/lists.ts';
@@ -45,11 +46,16 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
     const asked = { url: serverUrl(upstream), headers: questionHeaders(upstream) };
     const known = watches.get(name);
     if (known?.url !== asked.url)
-      return createWatch(name, { ...asked, lock, comparison: new LockComparison(lock.approved) }, watchParts);
+      return createWatch(
+        name,
+        { ...asked, lock, comparison: new LockComparison(lock.approved, strictOf(lock)) },
+        watchParts,
+      );
     const asksAlike = isDeepStrictEqual([...known.headers], [...asked.headers]);
     if (asksAlike && isDeepStrictEqual(known.lock, lock)) return known;
     // What the server showed is compared with the new lock at once: no call has to wait for the next look.
-    return createWatch(name, { ...asked, lock, comparison: known.comparison.with(lock.approved) }, watchParts);
+    const comparison = known.comparison.with(lock.approved, strictOf(lock));
+    return createWatch(name, { ...asked, lock, comparison }, watchParts);
   }
 
   /** A request or a stream may still use the lock of an earlier configuration; what it saw counts for the newest. */
@@ -106,6 +112,10 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
 /** The lock of a route, as its stages use it. */
 export interface RouteLock {
   readonly mode: Lock['mode'];
+  /** Whether arguments are judged, `calls: strict`. */
+  readonly isStrict: boolean;
+  /** Requires that the result of a call is as its output schema says. @throws {Denial} `upstream.invalid` */
+  requireResult(text: string, action: Action): void;
   /**
    * Requires that what a call uses is as it was approved.
    *
@@ -123,6 +133,10 @@ export interface RouteLock {
   guarded(text: string, asked?: DefinitionKind): string | undefined;
 }
 
+function strictOf({ isStrict }: Lock): StrictCalls | undefined {
+  return isStrict === true ? new StrictCalls() : undefined;
+}
+
 /** The parts of a lock on a route. */
 export interface RouteLockParts {
   /** A message showed what no earlier one did. */
@@ -138,7 +152,7 @@ export interface RouteLockParts {
 /** Creates the lock of a route. */
 export function createRouteLock(
   { policy }: Route,
-  { mode }: Lock,
+  { mode, approved }: Lock,
   comparison: LockComparison,
   { noted, lookSoon, unreadable, untilNextMs }: RouteLockParts,
 ): RouteLock {
@@ -154,21 +168,24 @@ export function createRouteLock(
     },
   };
 
+  const isLocked = (name: string): boolean => approved.has(definitionKey({ kind: 'tool', name }));
+
+  function unverified(inner?: string): Denial {
+    lookSoon();
+    return new Denial(reasons['lock.unverified'], 'wanted a comparison with what was approved, found none yet', {
+      rule: 'lock',
+      retryAfterSeconds: untilNextMs() / 1000,
+      ...ofInnerTool({ tool: inner }),
+    });
+  }
+
   /** @param inner The name of a tool that the call calls; undefined: the target is that of the call itself. */
   function requireTarget({ kind, name }: McpTarget, inner?: string): void {
     if (!isLockedKind(kind)) return;
     const verdict = inner === undefined ? comparison.verdict({ kind, name }) : comparison.innerVerdict(inner);
     if (verdict === 'approved') return;
     const rule = 'lock';
-    if (verdict === 'unverified') {
-      lookSoon();
-      const retryAfterSeconds = untilNextMs() / 1000;
-      throw new Denial(reasons['lock.unverified'], 'wanted a comparison with what was approved, found none yet', {
-        rule,
-        retryAfterSeconds,
-        ...ofInnerTool({ tool: inner }),
-      });
-    }
+    if (verdict === 'unverified') throw unverified(inner);
     // The server may show what was approved by now. No look changes the verdict on a name that was never approved.
     if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
@@ -178,11 +195,15 @@ export function createRouteLock(
 
   return {
     mode,
+    isStrict: comparison.strict !== undefined,
+    requireResult: (text, action) => comparison.strict?.requireResult(text, action),
     requireApproved({ attempt }) {
       if (mode === 'report' || attempt.kind !== 'mcp') return;
       for (const target of attempt.targets) requireTarget(target);
       for (const { targets } of policy?.innerCalls(attempt) ?? [])
         for (const target of targets) requireTarget(target, target.name);
+      const unseen = comparison.strict?.requireValid(attempt, policy, isLocked);
+      if (unseen !== undefined) throw unverified(unseen.isInner ? unseen.tool : undefined);
     },
     guarded(text, asked) {
       if (mode === 'deny') return guardedMessage(text, guard, asked);
@@ -201,13 +222,18 @@ export function createRouteLock(
 /** What a lock does on its route. */
 export function onLockedRoute(lock: RouteLock): OnRoute {
   return {
+    // All arguments are judged: none may have a variant that another parser would take.
+    ...(lock.isStrict && { readsArguments: true }),
     gate: {
       enter: (_call, { action }) => lock.requireApproved(action),
       reconsider: ({ action }) => lock.requireApproved(action),
     },
     answers: {
       does: lock.mode === 'deny' ? 'guards' : 'reads',
-      take: (text, action) => lock.guarded(text, listedFromStart(action)),
+      take(text, action) {
+        lock.requireResult(text, action);
+        return lock.guarded(text, listedFromStart(action));
+      },
     },
   };
 }

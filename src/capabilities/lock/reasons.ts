@@ -4,4 +4,5 @@ export const reasons = reasonsOf({
   'tool.changed': final,
   'prompt.changed': final,
   'lock.unverified': unavailable,
+  'arguments.invalid': { status: 400, code: -32602, message: 'Invalid arguments', isFinal: true },
 });

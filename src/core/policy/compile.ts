@@ -98,7 +98,9 @@ function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
 }
 
 /** `mode: shadow` refuses nothing, and `lock: deny` does. */
-function checkLock({ mode, lock }: PolicyDocument, faults: PolicyFault[]): void {
+function checkLock({ mode, lock, calls }: PolicyDocument, faults: PolicyFault[]): void {
+  if (calls !== undefined && lock !== 'deny')
+    faults.push({ path: ['calls'], message: 'needs lock: deny: calls are judged by the schemas that were approved' });
   if (mode !== 'shadow' || lock !== 'deny') return;
   faults.push({ path: ['lock'], message: 'deny contradicts mode: shadow, which refuses nothing; write report' });
 }

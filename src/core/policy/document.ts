@@ -157,6 +157,7 @@ export interface PolicyDocument extends ConditionDocument, Words {
   readonly requests?: Readonly<Record<string, AddressedDocument>>;
   readonly lists?: 'filter' | 'show';
   readonly lock?: 'deny' | 'report';
+  readonly calls?: 'strict';
 }
 
 interface MatchedPattern {

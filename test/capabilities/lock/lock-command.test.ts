@@ -2,8 +2,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
-import { startBeforeAll } from '../../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import { folderWith } from '../../serve/config/folder.ts';
 import { outcome } from '../../commands/run.ts';
 
@@ -21,6 +22,26 @@ authorization_servers: { main: { issuer: "http://127.0.0.1:9000", jwt: { algorit
 routes:
   - { name: tools, path: /mcp, protocol: mcp, tokens: [jwt], policy: tools, upstream: { url: "${url}/mcp" } }
 `;
+
+test('warns of a tool that calls: strict refuses, and fails for none', async () => {
+  const server = (): McpServer => {
+    const shown = new McpServer({ name: 'x', version: '1' });
+    const inputSchema = z.object({ a: z.string().regex(/^(a+)+$/) });
+    shown.registerTool('slow', { inputSchema }, () => ({ content: [] }));
+    shown.registerTool('pay', {}, () => ({ content: [] }));
+    return shown;
+  };
+  const { url } = await forThisTest(startHttp(mcpHandler(server)));
+  const files = { 'policies/tools.yaml': 'lock: deny\ncalls: strict' };
+  const folder = await folderWith({ yaml: yaml(url), files });
+  for (const more of [[], ['--check']]) {
+    const { code, stdout } = await outcome(['lock', ...more], folder);
+    expect(code).toBe(0);
+    expect(stdout.split('\n').filter((line) => line.startsWith('warn'))).toEqual([
+      expect.stringContaining('tool slow: calls: strict refuses it: pattern '),
+    ]);
+  }
+});
 
 test('R-259: writes the definitions that a server shows, and --check says which of them differ', async () => {
   const files = { 'policies/tools.yaml': 'lock: deny' };

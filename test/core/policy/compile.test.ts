@@ -199,3 +199,10 @@ test.each<PolicyDocument>([
   expect(() => compileLanguage('p', document)).toThrow('no part of the gateway puts this key into effect');
   expect(() => compilePolicy('p', document)).not.toThrow();
 });
+
+test('calls: strict needs the schemas that a lock approved', () => {
+  const message = 'calls: needs lock: deny: calls are judged by the schemas that were approved';
+  expect(faultsOf({ calls: 'strict' })).toEqual([message]);
+  expect(faultsOf({ calls: 'strict', lock: 'report' })).toEqual([message]);
+  expect(faultsOf({ calls: 'strict', lock: 'deny' })).toEqual([]);
+});

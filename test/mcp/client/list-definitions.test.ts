@@ -49,7 +49,7 @@ test('returns tools and prompts of all pages with every member that the server s
     tools: [[tool], [], [tool, { nameless: true }]],
     prompts: [[{ name: 'plan', description: 'Plans.' }]],
   };
-  expect(await listDefinitions(await serverWith(pages, 'Pay first.'))).toEqual([
+  expect(await listDefinitions(await serverWith(pages, 'Pay first.'))).toMatchObject([
     { ...definitionOf('instructions', '', 'Pay first.'), description: 'Pay first.' },
     { ...definitionOf('tool', 'pay', tool), description: '' },
     { ...definitionOf('tool', 'pay', tool), description: '' },

@@ -1,0 +1,781 @@
+/**
+ * @module JSON Schema for the arguments of calls, as a lock approved it: 2020-12, or draft-07 where `$schema` says so.
+ * A schema is checked and compiled once. A judgement has a budget of steps, so that neither a schema nor an argument
+ * takes long, and says what no schema names: closed members.
+ */
+
+import { canonicalJson } from '../../core/lib/json/canonical.ts';
+import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { isObject, type Members } from '../../core/lib/json/own-member.ts';
+import { keysOf } from '../../core/lib/json/pointer.ts';
+import { slowPart } from '../../policy-files/slow-pattern.ts';
+
+/** The longest schema, in bytes of its canonical form. */
+const MAX_BYTES = 256 * 1024;
+/** How many schemas may be nested in each other. */
+const MAX_DEPTH = 64;
+/** The steps of one judgement: a schema, a member or some characters each. */
+const MAX_STEPS = 50_000;
+/** How many characters a pattern matches in one step. */
+const CHARACTERS = 32;
+/** The most faults that a judgement names. */
+const MAX_FAULTS = 5;
+const MAX_POINTER = 128;
+
+/** A schema that is not used, and why. */
+export class SchemaFault extends Error {
+  override readonly name = 'SchemaFault';
+}
+
+/** A fault of a value: where, and the keyword that it does not meet. */
+interface ValueFault {
+  /** To the missing or unknown member, cut at 128 characters. */
+  readonly pointer: string;
+  readonly keyword: string;
+}
+
+/** The result of a judgement: the first faults; none for a value that is valid. */
+type Faults = readonly ValueFault[];
+
+/** Judges values by one schema. @param isClosed Whether members that no schema names are faults. */
+export type Judge = (value: unknown, isClosed: boolean) => Faults;
+
+/** Compiles a schema. @throws {SchemaFault} */
+export function compileSchema(schema: unknown): Judge {
+  let bytes: number;
+  try {
+    bytes = Buffer.byteLength(canonicalJson(schema));
+  } catch {
+    throw new SchemaFault('a schema that has no canonical form');
+  }
+  if (bytes > MAX_BYTES) throw new SchemaFault(`a schema of ${bytes} bytes, of at most ${MAX_BYTES}`);
+  const root = new Compiler(schema).compile();
+  return (value, isClosed) => {
+    const judgement = new Judgement();
+    try {
+      const named = judgement.judge(root, value, '', true);
+      if (named === undefined) return judgement.faults;
+      return isClosed ? judgement.close(named, value) : [];
+    } catch (error) {
+      // V8 throws a RangeError where a value nests deeper than its stack.
+      if (!(error instanceof OutOfSteps || error instanceof RangeError)) throw error;
+      return [{ pointer: '', keyword: 'budget' }];
+    }
+  };
+}
+
+class OutOfSteps extends Error {}
+
+type Dialect = '2020-12' | 'draft-07';
+
+const dialects: Readonly<Record<string, Dialect>> = {
+  'https://json-schema.org/draft/2020-12/schema': '2020-12',
+  'http://json-schema.org/draft-07/schema': 'draft-07',
+};
+
+/** What one keyword asks of a value. It notes what the schema says of members. */
+type Rule = (judgement: Judgement, value: unknown, pointer: string, named: Named, isTold: boolean) => boolean;
+
+/** A compiled schema. */
+class Node {
+  /** Undefined until it is compiled; `false` allows nothing. */
+  rules: readonly (readonly [keyword: string, rule: Rule])[] = [];
+  isFalse = false;
+  /** Whether it says anything of a value. */
+  says = false;
+  /** The schemas that apply at the same place, whatever the value is. */
+  readonly inPlace: Node[] = [];
+}
+
+/** What the schemas that hold at a place say of the members there. */
+class Named {
+  says = false;
+  /** `const` and `enum`, and members that any schema may name. */
+  isWhole = false;
+  readonly names = new Map<string, Named>();
+  /** How many elements of a list from its beginning were evaluated, and others. */
+  items = 0;
+  readonly others = new Set<number>();
+
+  merge(other: Named): void {
+    this.says ||= other.says;
+    this.isWhole ||= other.isWhole;
+    this.items = Math.max(this.items, other.items);
+    for (const index of other.others) this.others.add(index);
+    for (const [key, inner] of other.names) this.at(key).merge(inner);
+  }
+
+  at(key: string): Named {
+    let inner = this.names.get(key);
+    if (inner === undefined) {
+      inner = new Named();
+      this.names.set(key, inner);
+    }
+    return inner;
+  }
+}
+
+/** One judgement, with its budget. */
+class Judgement {
+  readonly faults: ValueFault[] = [];
+  #steps = 0;
+
+  spend(steps = 1): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new OutOfSteps();
+  }
+
+  fault(pointer: string, keyword: string): false {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: pointer.slice(0, MAX_POINTER), keyword });
+    return false;
+  }
+
+  /** What a schema names of a value; undefined if it does not hold. @param isTold Whether its faults are noted. */
+  judge(node: Node, value: unknown, pointer: string, isTold: boolean): Named | undefined {
+    this.spend();
+    const named = new Named();
+    if (node.isFalse) {
+      if (isTold) this.fault(pointer, 'false schema');
+      return undefined;
+    }
+    named.says = node.says;
+    let holds = true;
+    for (const [keyword, rule] of node.rules) {
+      const before = this.faults.length;
+      if (rule(this, value, pointer, named, isTold)) continue;
+      if (isTold && this.faults.length === before) this.fault(pointer, keyword);
+      if (!isTold || this.faults.length >= MAX_FAULTS) return undefined;
+      holds = false;
+    }
+    return holds ? named : undefined;
+  }
+
+  /** The members of a valid value that no schema names. */
+  close(named: Named, value: unknown, pointer = ''): Faults {
+    this.#close(named, value, pointer);
+    return this.faults;
+  }
+
+  #close(named: Named, value: unknown, pointer: string): void {
+    this.spend();
+    if (typeof value !== 'object' || value === null || !named.says || named.isWhole) return;
+    for (const [key, inner] of Object.entries(value)) {
+      const at = named.names.get(key);
+      const place = `${pointer}/${escaped(key)}`;
+      if (at !== undefined) this.#close(at, inner, place);
+      else if (!Array.isArray(value)) this.fault(place, 'unevaluatedProperties');
+      if (this.faults.length >= MAX_FAULTS) return;
+    }
+  }
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+type Keyword = (compiler: Compiler, value: unknown, schema: Members, node: Node) => Rule;
+
+class Compiler {
+  readonly #root: unknown;
+  readonly dialect: Dialect;
+  readonly #nodes = new Map<unknown, Node>();
+  readonly #anchors = new Map<string, unknown>();
+  #depth = 0;
+
+  constructor(root: unknown) {
+    this.#root = root;
+    const declared = isObject(root) ? root['$schema'] : undefined;
+    const name = typeof declared === 'string' ? declared.replace(/#$/, '') : '';
+    const dialect = declared === undefined ? '2020-12' : Object.hasOwn(dialects, name) ? dialects[name] : undefined;
+    if (dialect === undefined) throw new SchemaFault(`$schema ${describeValue(declared)}, which is not known`);
+    this.dialect = dialect;
+  }
+
+  compile(): Node {
+    this.#collectAnchors(this.#root, 0);
+    const root = this.node(this.#root);
+    requireNoCircle(this.#nodes.values());
+    return root;
+  }
+
+  /** The compiled form of a schema within the whole one. */
+  node(schema: unknown): Node {
+    // Objects are found by identity: a reference leads to the schema itself.
+    const known = isObject(schema) ? this.#nodes.get(schema) : undefined;
+    if (known !== undefined) return known;
+    const node = new Node();
+    if (schema === true) return node;
+    if (schema === false) {
+      node.isFalse = true;
+      node.says = true;
+      return node;
+    }
+    if (!isObject(schema)) throw new SchemaFault(`${describeValue(schema)} in place of a schema`);
+    this.#nodes.set(schema, node);
+    this.#depth += 1;
+    if (this.#depth > MAX_DEPTH) throw new SchemaFault(`more than ${MAX_DEPTH} nested schemas`);
+    node.rules = this.#rulesOf(schema, node);
+    this.#depth -= 1;
+    return node;
+  }
+
+  #rulesOf(schema: Members, node: Node): Node['rules'] {
+    if (schema !== this.#root) {
+      for (const key of ['$id', '$schema'])
+        if (Object.hasOwn(schema, key)) throw new SchemaFault(`${key} within a schema, which is not supported`);
+    }
+    const rules: (readonly [string, Rule])[] = [];
+    // Draft-07 §8.3: a reference stands alone.
+    const isReference = this.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
+    for (const [keyword, compile] of Object.entries(keywords)) {
+      if (!Object.hasOwn(schema, keyword) || (isReference && keyword !== '$ref')) continue;
+      if (notIn[this.dialect].has(keyword)) continue;
+      rules.push([keyword, compile(this, schema[keyword], schema, node)]);
+    }
+    node.says = rules.some(([keyword]) => !inPlaceKeywords.has(keyword)) || node.inPlace.some(({ says }) => says);
+    return rules;
+  }
+
+  /** The schema that a reference leads to. */
+  target(reference: unknown): unknown {
+    if (typeof reference !== 'string') throw new SchemaFault('a $ref that is no text');
+    const isWithin = reference.startsWith('#');
+    if (!isWithin) throw new SchemaFault(`$ref ${describeValue(reference)}, which leads out of the schema`);
+    let fragment: string;
+    try {
+      fragment = decodeURIComponent(reference.slice(1));
+    } catch {
+      throw new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
+    }
+    if (fragment === '') return this.#root;
+    const found = fragment.startsWith('/') ? this.#at(fragment) : this.#anchors.get(fragment);
+    if (found === undefined) throw new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
+    return found;
+  }
+
+  #at(pointer: string): unknown {
+    let found: unknown = this.#root;
+    for (const key of keysOf(pointer) ?? []) {
+      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+      found = Reflect.get(found, key) as unknown;
+    }
+    return found;
+  }
+
+  #collectAnchors(schema: unknown, depth: number): void {
+    if (typeof schema !== 'object' || schema === null) return;
+    if (depth > 4 * MAX_DEPTH) throw new SchemaFault(`more than ${MAX_DEPTH} nested schemas`);
+    if (isObject(schema) && this.dialect === '2020-12') {
+      const { $anchor: anchor } = schema;
+      if (typeof anchor === 'string') {
+        if (this.#anchors.has(anchor)) throw new SchemaFault(`$anchor ${describeValue(anchor)} twice`);
+        this.#anchors.set(anchor, schema);
+      }
+    }
+    for (const inner of Object.values(schema)) this.#collectAnchors(inner, depth + 1);
+  }
+
+  /** A schema that applies at the same place. */
+  inPlace(schema: unknown, node: Node): Node {
+    const inner = this.node(schema);
+    node.inPlace.push(inner);
+    return inner;
+  }
+
+  list(value: unknown, keyword: string): readonly unknown[] {
+    if (!Array.isArray(value) || value.length === 0) throw new SchemaFault(`${keyword} is not a list of schemas`);
+    return value as readonly unknown[];
+  }
+
+  map(value: unknown, keyword: string): readonly (readonly [string, unknown])[] {
+    if (!isObject(value)) throw new SchemaFault(`${keyword} is not an object`);
+    return Object.entries(value);
+  }
+
+  number(value: unknown, keyword: string): number {
+    if (typeof value !== 'number') throw new SchemaFault(`${keyword} is not a number`);
+    return value;
+  }
+
+  count(value: unknown, keyword: string): number {
+    const count = this.number(value, keyword);
+    if (!Number.isInteger(count) || count < 0) throw new SchemaFault(`${keyword} is not a count`);
+    return count;
+  }
+
+  texts(value: unknown, keyword: string): readonly string[] {
+    if (!Array.isArray(value) || !value.every((each) => typeof each === 'string'))
+      throw new SchemaFault(`${keyword} is not a list of texts`);
+    return value;
+  }
+
+  pattern(value: unknown, keyword: string): (judgement: Judgement, text: string) => boolean {
+    if (typeof value !== 'string') throw new SchemaFault(`${keyword} is not a text`);
+    let pattern: RegExp;
+    try {
+      pattern = new RegExp(value, 'u');
+    } catch {
+      throw new SchemaFault(`${keyword} ${describeValue(value)} is no regular expression`);
+    }
+    const slow = slowPart(value);
+    if (slow !== undefined) throw new SchemaFault(`${keyword} ${describeValue(value)}: ${slow.why}`);
+    return (judgement, text) => {
+      judgement.spend(1 + Math.floor(text.length / CHARACTERS));
+      return pattern.test(text);
+    };
+  }
+}
+
+/** Whether schemas lead to themselves at one place: such a judgement would not end. @throws {SchemaFault} */
+function requireNoCircle(nodes: Iterable<Node>): void {
+  const state = new Map<Node, 'open' | 'done'>();
+  const visit = (node: Node): void => {
+    const known = state.get(node);
+    if (known === 'open') throw new SchemaFault('a $ref that leads to itself without end');
+    if (known === 'done') return;
+    state.set(node, 'open');
+    for (const each of node.inPlace) visit(each);
+    state.set(node, 'done');
+  };
+  for (const node of nodes) visit(node);
+}
+
+/** Keywords whose schemas say what the schema around them says. */
+const inPlaceKeywords: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf']);
+
+/** Keywords that a dialect does not have. */
+const notIn: Readonly<Record<Dialect, ReadonlySet<string>>> = {
+  '2020-12': new Set(['additionalItems', 'dependencies']),
+  'draft-07': new Set(
+    'prefixItems dependentRequired dependentSchemas unevaluatedProperties unevaluatedItems minContains maxContains'
+      .split(' ')
+      .concat('$dynamicRef'),
+  ),
+};
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+
+/** A rule on numbers. JSON.parse rounds larger integers: no rule holds for them. */
+function onNumbers(test: (value: number) => boolean): Rule {
+  return (_judgement, value) =>
+    !isNumber(value) || ((!Number.isInteger(value) || Math.abs(value) <= Number.MAX_SAFE_INTEGER) && test(value));
+}
+
+function onTexts(test: (judgement: Judgement, value: string) => boolean): Rule {
+  return (judgement, value) => typeof value !== 'string' || test(judgement, value);
+}
+
+function onLists(
+  test: (judgement: Judgement, list: readonly unknown[], pointer: string, named: Named, isTold: boolean) => boolean,
+): Rule {
+  return (judgement, value, pointer, named, isTold) =>
+    !Array.isArray(value) || test(judgement, value, pointer, named, isTold);
+}
+
+function onObjects(
+  test: (judgement: Judgement, object: Members, pointer: string, named: Named, isTold: boolean) => boolean,
+): Rule {
+  return (judgement, value, pointer, named, isTold) =>
+    !isObject(value) || test(judgement, value, pointer, named, isTold);
+}
+
+/** Judges an inner value, and notes what is said of it. */
+function inner(
+  judgement: Judgement,
+  node: Node,
+  {
+    value,
+    pointer,
+    key,
+    named,
+    isTold,
+  }: { value: unknown; pointer: string; key: string; named: Named; isTold: boolean },
+): boolean {
+  const found = judgement.judge(node, value, `${pointer}/${escaped(key)}`, isTold);
+  const at = named.at(key);
+  if (found !== undefined) at.merge(found);
+  return found !== undefined;
+}
+
+/** The length of a text as JSON Schema counts it. */
+function codePoints(judgement: Judgement, text: string): number {
+  judgement.spend(1 + Math.floor(text.length / CHARACTERS));
+  return Array.from(text).length;
+}
+
+const types: Readonly<Record<string, (value: unknown) => boolean>> = {
+  null: (value) => value === null,
+  boolean: (value) => typeof value === 'boolean',
+  object: isObject,
+  array: Array.isArray,
+  number: isNumber,
+  integer: (value) => Number.isInteger(value),
+  string: (value) => typeof value === 'string',
+};
+
+/** The rules of keywords, in the order in which they are judged. Those that see what others evaluated come last. */
+const keywords: Readonly<Record<string, Keyword>> = {
+  $ref(compiler, value, _schema, node) {
+    const target = compiler.inPlace(compiler.target(value), node);
+    return (judgement, instance, pointer, named, isTold) => {
+      const found = judgement.judge(target, instance, pointer, isTold);
+      if (found !== undefined) named.merge(found);
+      return found !== undefined;
+    };
+  },
+  $dynamicRef() {
+    throw new SchemaFault('$dynamicRef, which is not supported');
+  },
+  type(_compiler, value) {
+    const names = Array.isArray(value) ? (value as readonly unknown[]) : [value];
+    const tests = names.map((name) => (Object.hasOwn(types, String(name)) ? types[String(name)] : undefined));
+    if (tests.length === 0 || tests.includes(undefined)) throw new SchemaFault(`type ${describeValue(value)}`);
+    return (_judgement, instance) => tests.some((test) => test?.(instance));
+  },
+  const(_compiler, value) {
+    return sameAs([value]);
+  },
+  enum(_compiler, value) {
+    if (!Array.isArray(value)) throw new SchemaFault('enum is not a list');
+    return sameAs(value);
+  },
+  multipleOf(compiler, value) {
+    const divisor = compiler.number(value, 'multipleOf');
+    if (!(divisor > 0)) throw new SchemaFault('multipleOf is not above 0');
+    return onNumbers((number) => {
+      const quotient = number / divisor;
+      return Math.abs(Math.round(quotient) - quotient) <= 1e-12;
+    });
+  },
+  maximum: bound('maximum', (number, most) => number <= most),
+  exclusiveMaximum: bound('exclusiveMaximum', (number, most) => number < most),
+  minimum: bound('minimum', (number, least) => number >= least),
+  exclusiveMinimum: bound('exclusiveMinimum', (number, least) => number > least),
+  maxLength(compiler, value) {
+    const most = compiler.count(value, 'maxLength');
+    return onTexts((judgement, text) => text.length <= most || codePoints(judgement, text) <= most);
+  },
+  minLength(compiler, value) {
+    const least = compiler.count(value, 'minLength');
+    return onTexts((judgement, text) => text.length >= least && codePoints(judgement, text) >= least);
+  },
+  pattern(compiler, value) {
+    return onTexts(compiler.pattern(value, 'pattern'));
+  },
+  maxItems(compiler, value) {
+    const most = compiler.count(value, 'maxItems');
+    return onLists((_judgement, list) => list.length <= most);
+  },
+  minItems(compiler, value) {
+    const least = compiler.count(value, 'minItems');
+    return onLists((_judgement, list) => list.length >= least);
+  },
+  uniqueItems(_compiler, value) {
+    if (value !== true) return () => true;
+    return onLists((judgement, list) => {
+      const texts = list.map((item) => {
+        const text = canonicalJson(item);
+        judgement.spend(1 + Math.floor(text.length / CHARACTERS));
+        return text;
+      });
+      return new Set(texts).size === list.length;
+    });
+  },
+  prefixItems(compiler, value) {
+    const nodes = compiler.list(value, 'prefixItems').map((each) => compiler.node(each));
+    return onLists((judgement, list, pointer, named, isTold) =>
+      prefix(nodes, judgement, { list, pointer, named, isTold }),
+    );
+  },
+  items(compiler, value, { prefixItems = [], additionalItems }) {
+    if (compiler.dialect === 'draft-07' && Array.isArray(value)) {
+      const nodes = value.map((each) => compiler.node(each));
+      const rest = additionalItems === undefined ? undefined : compiler.node(additionalItems);
+      return onLists((judgement, list, pointer, named, isTold) => {
+        const holds = prefix(nodes, judgement, { list, pointer, named, isTold });
+        const others = rest === undefined || every(rest, nodes.length, judgement, { list, pointer, named, isTold });
+        return holds && others;
+      });
+    }
+    const node = compiler.node(value);
+    const from = compiler.dialect === '2020-12' && Array.isArray(prefixItems) ? prefixItems.length : 0;
+    return onLists((judgement, list, pointer, named, isTold) =>
+      every(node, from, judgement, { list, pointer, named, isTold }),
+    );
+  },
+  contains(compiler, value, { minContains = 1, maxContains = Infinity }) {
+    const node = compiler.node(value);
+    const isNew = compiler.dialect === '2020-12';
+    const least = isNew ? compiler.count(minContains, 'minContains') : 1;
+    const most = isNew && maxContains !== Infinity ? compiler.count(maxContains, 'maxContains') : Infinity;
+    return onLists((judgement, list, pointer, named) => {
+      let count = 0;
+      for (const [index, item] of list.entries()) {
+        const found = judgement.judge(node, item, `${pointer}/${index}`, false);
+        if (found === undefined) continue;
+        count += 1;
+        named.others.add(index);
+        named.at(String(index)).merge(found);
+      }
+      return count >= least && count <= most;
+    });
+  },
+  maxProperties(compiler, value) {
+    const most = compiler.count(value, 'maxProperties');
+    return onObjects((_judgement, object) => Object.keys(object).length <= most);
+  },
+  minProperties(compiler, value) {
+    const least = compiler.count(value, 'minProperties');
+    return onObjects((_judgement, object) => Object.keys(object).length >= least);
+  },
+  required(compiler, value) {
+    const names = compiler.texts(value, 'required');
+    return onObjects((judgement, object, pointer, _named, isTold) =>
+      lacksNone(names, object, { judgement, pointer, isTold, keyword: 'required' }),
+    );
+  },
+  dependentRequired(compiler, value) {
+    const all = compiler
+      .map(value, 'dependentRequired')
+      .map(([key, names]) => [key, compiler.texts(names, 'dependentRequired')] as const);
+    return onObjects((judgement, object, pointer, _named, isTold) =>
+      all.every(
+        ([key, names]) =>
+          !Object.hasOwn(object, key) ||
+          lacksNone(names, object, { judgement, pointer, isTold, keyword: 'dependentRequired' }),
+      ),
+    );
+  },
+  propertyNames(compiler, value) {
+    const node = compiler.node(value);
+    return onObjects((judgement, object, pointer, _named, isTold) =>
+      Object.keys(object).every((key) => {
+        if (judgement.judge(node, key, pointer, false) !== undefined) return true;
+        if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'propertyNames');
+        return false;
+      }),
+    );
+  },
+  properties(compiler, value) {
+    const nodes = compiler.map(value, 'properties').map(([key, each]) => [key, compiler.node(each)] as const);
+    return onObjects((judgement, object, pointer, named, isTold) => {
+      let holds = true;
+      for (const [key, node] of nodes) {
+        if (!Object.hasOwn(object, key)) continue;
+        if (inner(judgement, node, { value: object[key], pointer, key, named, isTold })) continue;
+        if (!isTold) return false;
+        holds = false;
+      }
+      return holds;
+    });
+  },
+  patternProperties(compiler, value) {
+    const nodes = compiler
+      .map(value, 'patternProperties')
+      .map(([source, each]) => [compiler.pattern(source, 'patternProperties'), compiler.node(each)] as const);
+    return onObjects((judgement, object, pointer, named, isTold) => {
+      let holds = true;
+      for (const [matches, node] of nodes) {
+        for (const key of Object.keys(object)) {
+          if (!matches(judgement, key)) continue;
+          if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
+        }
+      }
+      return holds;
+    });
+  },
+  additionalProperties(compiler, value, { properties = {}, patternProperties = {} }) {
+    const node = compiler.node(value);
+    const own = new Set(compiler.map(properties, 'properties').map(([key]) => key));
+    const patterns = compiler
+      .map(patternProperties, 'patternProperties')
+      .map(([source]) => compiler.pattern(source, 'patternProperties'));
+    return onObjects((judgement, object, pointer, named, isTold) => {
+      let holds = true;
+      for (const key of Object.keys(object)) {
+        judgement.spend();
+        if (own.has(key) || patterns.some((matches) => matches(judgement, key))) continue;
+        if (node.isFalse) {
+          if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'additionalProperties');
+          holds = false;
+        } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
+      }
+      return holds;
+    });
+  },
+  dependentSchemas(compiler, value, _schema, node) {
+    return dependent(
+      compiler.map(value, 'dependentSchemas').map(([key, each]) => [key, compiler.inPlace(each, node)] as const),
+    );
+  },
+  dependencies(compiler, value, _schema, node) {
+    const all = compiler.map(value, 'dependencies');
+    const names = all.flatMap(([key, each]) =>
+      Array.isArray(each) ? [[key, compiler.texts(each, 'dependencies')] as const] : [],
+    );
+    const schemas = dependent(
+      all.flatMap(([key, each]) => (Array.isArray(each) ? [] : [[key, compiler.inPlace(each, node)] as const])),
+    );
+    const required = onObjects((judgement, object, pointer, _named, isTold) =>
+      names.every(
+        ([key, wanted]) =>
+          !Object.hasOwn(object, key) ||
+          lacksNone(wanted, object, { judgement, pointer, isTold, keyword: 'dependencies' }),
+      ),
+    );
+    return (...about) => required(...about) && schemas(...about);
+  },
+  allOf(compiler, value, _schema, node) {
+    const nodes = compiler.list(value, 'allOf').map((each) => compiler.inPlace(each, node));
+    return (judgement, instance, pointer, named, isTold) => {
+      let holds = true;
+      for (const each of nodes) {
+        const found = judgement.judge(each, instance, pointer, isTold);
+        if (found === undefined) holds = false;
+        else named.merge(found);
+      }
+      return holds;
+    };
+  },
+  anyOf(compiler, value, _schema, node) {
+    const nodes = compiler.list(value, 'anyOf').map((each) => compiler.inPlace(each, node));
+    return (judgement, instance, pointer, named) => {
+      const found = nodes
+        .map((each) => judgement.judge(each, instance, pointer, false))
+        .filter((each) => each !== undefined);
+      for (const each of found) named.merge(each);
+      return found.length > 0;
+    };
+  },
+  oneOf(compiler, value, _schema, node) {
+    const nodes = compiler.list(value, 'oneOf').map((each) => compiler.inPlace(each, node));
+    return (judgement, instance, pointer, named) => {
+      const found = nodes
+        .map((each) => judgement.judge(each, instance, pointer, false))
+        .filter((each) => each !== undefined);
+      for (const each of found) named.merge(each);
+      return found.length === 1;
+    };
+  },
+  not(compiler, value, _schema, node) {
+    const excluded = compiler.inPlace(value, node);
+    return (judgement, instance, pointer) => judgement.judge(excluded, instance, pointer, false) === undefined;
+  },
+  if(compiler, value, schema, node) {
+    const condition = compiler.inPlace(value, node);
+    const branch = (keyword: 'then' | 'else'): Node | undefined =>
+      Object.hasOwn(schema, keyword) ? compiler.inPlace(schema[keyword], node) : undefined;
+    const [then, otherwise] = [branch('then'), branch('else')];
+    return (judgement, instance, pointer, named, isTold) => {
+      const met = judgement.judge(condition, instance, pointer, false);
+      if (met !== undefined) named.merge(met);
+      const next = met === undefined ? otherwise : then;
+      if (next === undefined) return true;
+      const found = judgement.judge(next, instance, pointer, isTold);
+      if (found !== undefined) named.merge(found);
+      return found !== undefined;
+    };
+  },
+  unevaluatedProperties(compiler, value) {
+    const node = compiler.node(value);
+    return onObjects((judgement, object, pointer, named, isTold) => {
+      let holds = true;
+      for (const key of Object.keys(object)) {
+        judgement.spend();
+        if (named.names.has(key)) continue;
+        if (node.isFalse) {
+          if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'unevaluatedProperties');
+          holds = false;
+        } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
+      }
+      return holds;
+    });
+  },
+  unevaluatedItems(compiler, value) {
+    const node = compiler.node(value);
+    return onLists((judgement, list, pointer, named, isTold) => {
+      let holds = true;
+      for (const [index, item] of list.entries()) {
+        if (index < named.items || named.others.has(index)) continue;
+        if (!inner(judgement, node, { value: item, pointer, key: String(index), named, isTold })) holds = false;
+      }
+      if (holds) named.items = list.length;
+      return holds;
+    });
+  },
+};
+
+function bound(keyword: string, test: (number: number, bound: number) => boolean): Keyword {
+  return (compiler, value) => {
+    const limit = compiler.number(value, keyword);
+    return onNumbers((number) => test(number, limit));
+  };
+}
+
+/** Holds for values equal to one of these, and names all that is in them. */
+function sameAs(values: readonly unknown[]): Rule {
+  const texts = new Set(values.map(canonicalJson));
+  return (judgement, value, _pointer, named) => {
+    const text = canonicalJson(value);
+    judgement.spend(1 + Math.floor(text.length / CHARACTERS));
+    if (!texts.has(text)) return false;
+    named.isWhole = true;
+    return true;
+  };
+}
+
+interface ListContext {
+  readonly list: readonly unknown[];
+  readonly pointer: string;
+  readonly named: Named;
+  readonly isTold: boolean;
+}
+
+function prefix(nodes: readonly Node[], judgement: Judgement, { list, pointer, named, isTold }: ListContext): boolean {
+  let holds = true;
+  for (const [index, node] of nodes.entries()) {
+    if (index >= list.length) break;
+    if (!inner(judgement, node, { value: list[index], pointer, key: String(index), named, isTold })) holds = false;
+  }
+  named.items = Math.max(named.items, Math.min(nodes.length, list.length));
+  return holds;
+}
+
+function every(node: Node, from: number, judgement: Judgement, { list, pointer, named, isTold }: ListContext): boolean {
+  let holds = true;
+  for (let index = from; index < list.length; index += 1)
+    if (!inner(judgement, node, { value: list[index], pointer, key: String(index), named, isTold })) {
+      holds = false;
+      if (!isTold) break;
+    }
+  named.items = list.length;
+  return holds;
+}
+
+interface LackContext {
+  readonly judgement: Judgement;
+  readonly pointer: string;
+  readonly isTold: boolean;
+  readonly keyword: string;
+}
+
+function lacksNone(
+  names: readonly string[],
+  object: Members,
+  { judgement, pointer, isTold, keyword }: LackContext,
+): boolean {
+  const missing = names.filter((name) => !Object.hasOwn(object, name));
+  if (isTold) for (const name of missing) judgement.fault(`${pointer}/${escaped(name)}`, keyword);
+  return missing.length === 0;
+}
+
+function dependent(nodes: readonly (readonly [string, Node])[]): Rule {
+  return onObjects((judgement, object, pointer, named, isTold) =>
+    nodes.every(([key, node]) => {
+      if (!Object.hasOwn(object, key)) return true;
+      const found = judgement.judge(node, object, pointer, isTold);
+      if (found !== undefined) named.merge(found);
+      return found !== undefined;
+    }),
+  );
+}

@@ -1,0 +1,225 @@
+// oxlint-disable unicorn/no-thenable -- a schema has it
+import { describe, expect, test } from 'vitest';
+import { compileSchema, type Judge, SchemaFault } from '../../../src/capabilities/lock/json-schema.ts';
+import suite from '../../fixtures/json-schema/suite.json' with { type: 'json' };
+
+/** The required tests of https://github.com/json-schema-org/JSON-Schema-Test-Suite, without those of other documents. */
+const published = suite as unknown as Readonly<
+  Record<
+    string,
+    Readonly<Record<string, readonly (readonly [string, unknown, readonly (readonly [unknown, boolean])[]])[]>>
+  >
+>;
+const dialects: Readonly<Record<string, string>> = {
+  '2020-12': 'https://json-schema.org/draft/2020-12/schema',
+  'draft-07': 'http://json-schema.org/draft-07/schema#',
+};
+
+function faultOf(schema: unknown): string {
+  try {
+    compileSchema(schema);
+    return '';
+  } catch (error) {
+    if (error instanceof SchemaFault) return error.message;
+    throw error;
+  }
+}
+
+describe.each(Object.entries(dialects))('the published suite of %s', (dialect, uri) => {
+  test.each(Object.entries(published[dialect] ?? {}))('%s: as the suite says', (_keyword, groups) => {
+    for (const [description, schema, tests] of groups) {
+      const whole = typeof schema === 'object' ? { $schema: uri, ...schema } : schema;
+      // What it does not support is refused: the tool cannot be called.
+      if (faultOf(whole) !== '') continue;
+      const judge = compileSchema(whole);
+      for (const [value, valid] of tests) {
+        const verdict = judge(value, false).length === 0;
+        expect({ description, value, verdict }).toEqual({ description, value, verdict: valid });
+      }
+    }
+  });
+});
+
+test('of the published suite, schemas with further documents or identifiers, and one slow pattern, are refused', () => {
+  const refused = Object.entries(published).flatMap(([dialect, files]) =>
+    Object.entries(files).flatMap(([file, groups]) => {
+      const faults = groups.filter(([, schema]) => {
+        return typeof schema === 'object' && faultOf({ $schema: dialects[dialect], ...schema }) !== '';
+      });
+      return faults.length === 0 ? [] : [`${dialect} ${file} ${faults.length}`];
+    }),
+  );
+  expect(refused).toEqual([
+    '2020-12 anchor 3',
+    '2020-12 defs 1',
+    '2020-12 dynamicRef 21',
+    '2020-12 patternProperties 1',
+    '2020-12 ref 16',
+    '2020-12 unevaluatedItems 1',
+    '2020-12 unevaluatedProperties 1',
+    'draft-07 definitions 1',
+    'draft-07 patternProperties 1',
+    'draft-07 ref 16',
+  ]);
+});
+
+const faultsIn = (schema: unknown, value: unknown): readonly string[] =>
+  compileSchema(schema)(value, true).map(({ pointer, keyword }) => `${pointer} ${keyword}`);
+
+const unknownX = ['/x unevaluatedProperties'];
+const object = { type: 'object' } as const;
+
+describe('members that no schema names are refused', () => {
+  test.each<[string, unknown, unknown, readonly string[]]>([
+    ['beside properties', { ...object, properties: { a: {} } }, { a: 1, x: 1 }, unknownX],
+    ['of an object without names', object, { x: 1 }, unknownX],
+    ['but none where nothing is said', {}, { x: { y: 1 } }, []],
+    ['nor under a member of which nothing is said', { properties: { a: true } }, { a: { y: 1 } }, []],
+    [
+      'nor where annotations alone stand',
+      { properties: { a: { description: 'any', default: 1 } } },
+      { a: { y: 1 } },
+      [],
+    ],
+    [
+      'at every depth',
+      { properties: { a: { properties: { b: {} } } } },
+      { a: { b: 1, x: 1 } },
+      ['/a/x unevaluatedProperties'],
+    ],
+    [
+      'in lists',
+      { properties: { a: { items: { properties: { b: {} } } } } },
+      { a: [{ b: 1 }, { x: 1 }] },
+      ['/a/1/x unevaluatedProperties'],
+    ],
+    ['across allOf', { allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] }, { a: 1, b: 1 }, []],
+    [
+      'across allOf, deeper',
+      { allOf: [{ properties: { a: { properties: { b: {} } } } }, { properties: { a: { properties: { c: {} } } } }] },
+      { a: { b: 1, c: 1 } },
+      [],
+    ],
+    [
+      'but for the branch that holds',
+      {
+        anyOf: [
+          { required: ['a'], properties: { a: {} } },
+          { required: ['b'], properties: { b: {} } },
+        ],
+      },
+      { a: 1, b: 1 },
+      [],
+    ],
+    [
+      'of a branch that does not hold',
+      {
+        oneOf: [
+          { required: ['a'], properties: { a: {} } },
+          { required: ['b'], properties: { b: {} } },
+        ],
+      },
+      { a: 1, x: 1 },
+      unknownX,
+    ],
+    ['although `required` names them', { ...object, required: ['x'] }, { x: 1 }, unknownX],
+    ['although `propertyNames` does', { ...object, propertyNames: { pattern: '^x$' } }, { x: 1 }, unknownX],
+    ['not under additionalProperties', { ...object, additionalProperties: true }, { x: { y: 1 } }, []],
+    [
+      'not under a schema of additionalProperties',
+      { ...object, additionalProperties: { type: 'number' } },
+      { x: 1 },
+      [],
+    ],
+    ['not under patternProperties', { ...object, patternProperties: { '^x': {} } }, { x: 1 }, []],
+    ['not in `const`', { const: { a: { b: 1 } } }, { a: { b: 1 } }, []],
+    ['not in `enum`', { properties: { a: { enum: [{ b: 1 }] } } }, { a: { b: 1 } }, []],
+    ['through a reference', { $ref: '#/$defs/a', $defs: { a: { properties: { a: {} } } } }, { a: 1, x: 1 }, unknownX],
+    ['and `not` does not name', { ...object, not: { required: ['y'], properties: { x: {} } } }, { x: 1 }, unknownX],
+    ['and `then` names', { ...object, if: { required: ['a'] }, then: { properties: { a: {} } } }, { a: 1 }, []],
+  ])('%s', (_name, schema, value, expected) => {
+    expect(faultsIn(schema, value)).toEqual(expected);
+  });
+
+  test('and the rest is JSON Schema alone', () => {
+    expect(compileSchema(object)({ x: 1 }, false)).toEqual([]);
+  });
+});
+
+describe('faults', () => {
+  test('name the missing member and the keyword, at most five, and no values', () => {
+    const properties = { a: { type: 'integer' }, b: { maxLength: 2 }, c: { enum: ['x'] }, d: { minimum: 1 }, e: false };
+    const schema = { type: 'object', properties, required: ['f', 'g'] };
+    expect(faultsIn(schema, { a: 'secret', b: 'long', c: 'y', d: 0, e: 1 })).toEqual([
+      '/f required',
+      '/g required',
+      '/a type',
+      '/b maxLength',
+      '/c enum',
+    ]);
+  });
+
+  test('a pointer is cut at 128 characters', () => {
+    expect(compileSchema(object)({ ['x'.repeat(300)]: 1 }, true)[0]?.pointer).toHaveLength(128);
+  });
+
+  test.each([
+    [{ maximum: 1e300 }, 2 ** 53 + 2],
+    [{ minimum: 0 }, 2 ** 60],
+    [{ multipleOf: 2 }, 2 ** 60],
+  ])('an integer beyond 2^53 fails every numeric keyword: %j', (schema, value) => {
+    expect(compileSchema(schema)(value, false)).toHaveLength(1);
+  });
+
+  test('multipleOf counts to twelve places', () => {
+    expect(compileSchema({ multipleOf: 0.01 })(0.07, false)).toEqual([]);
+    expect(compileSchema({ multipleOf: 0.01 })(0.075, false)).toHaveLength(1);
+  });
+});
+
+describe('a schema is not used', () => {
+  const deep = (levels: number): object => (levels === 0 ? {} : { items: deep(levels - 1) });
+  test.each<[string, unknown, RegExp]>([
+    ['of another dialect', { $schema: 'http://json-schema.org/draft-04/schema#' }, /\$schema/],
+    ['that leads out', { $ref: 'https://example.com/x' }, /leads out/],
+    ['that leads nowhere', { $ref: '#/$defs/x' }, /leads nowhere/],
+    ['that leads to itself', { $ref: '#' }, /without end/],
+    [
+      'that leads to itself by others',
+      { allOf: [{ $ref: '#/$defs/a' }], $defs: { a: { anyOf: [{ $ref: '#' }] } } },
+      /without end/,
+    ],
+    ['with a slow pattern', { pattern: '^(a+)+$' }, /pattern/],
+    ['with a slow name', { patternProperties: { '^(a|a)*$': {} } }, /patternProperties/],
+    ['with no pattern', { pattern: '(' }, /no regular expression/],
+    ['of more than 64 levels', deep(70), /64 nested/],
+    ['of more than 256 KiB', { description: 'x'.repeat(300_000) }, /of at most 262144/],
+    ['with a type that there is not', { type: 'text' }, /type/],
+    ['that is no schema', { properties: { a: 1 } }, /in place of a schema/],
+  ])('%s', (_name, schema, message) => {
+    expect(faultOf(schema)).toMatch(message);
+  });
+
+  test('and one that leads back by members is', () => {
+    const judge: Judge = compileSchema({ type: 'object', properties: { next: { $ref: '#' } } });
+    expect(judge({ next: { next: {} } }, true)).toEqual([]);
+    expect(judge({ next: { next: { x: 1 } } }, true)).toHaveLength(1);
+  });
+});
+
+test('a value that nests deeper than the stack is refused', () => {
+  const text = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+  const judge = compileSchema({ type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { type: 'number' }] } } });
+  expect(judge(JSON.parse(text), true)).not.toEqual([]);
+});
+
+test('a judgement ends by its budget, whatever schema and value are', () => {
+  const doubling = { $defs: { a0: { type: 'object' } } as Record<string, object>, $ref: '#/$defs/a20' };
+  for (let level = 1; level <= 20; level += 1) {
+    const reference = { $ref: `#/$defs/a${level - 1}` };
+    doubling.$defs[`a${level}`] = { allOf: [reference, reference] };
+  }
+  expect(compileSchema(doubling)({}, true)).toEqual([{ pointer: '', keyword: 'budget' }]);
+  const long = Array.from({ length: 60_000 }, () => 1);
+  expect(compileSchema({ items: { type: 'number' } })(long, true)).toEqual([{ pointer: '', keyword: 'budget' }]);
+});
