@@ -10,15 +10,7 @@ import { readCredentials } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
 import { FILE, type KeyFiles } from './key-files.ts';
 import { quoted } from '../../core/lib/wording.ts';
-import {
-  algorithm,
-  anyText,
-  endpointUrl,
-  InvalidValue,
-  issuerUrl,
-  plainUrl,
-  tokenType,
-} from '../../core/config/values.ts';
+import { algorithm, anyText, endpointUrl, reject, issuerUrl, plainUrl, tokenType } from '../../core/config/values.ts';
 
 /**
  * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the
@@ -77,7 +69,7 @@ function placeOf({ name }: AuthorizationServer): string {
 function readJwt(field: Field<AuthorizationServerKeys['jwt']>, keyFiles: Pick<KeyFiles, 'keySetIn'>): JwtValidation {
   const place = field.get('jwks').read((text) => {
     if (text.startsWith(FILE)) return keyFiles.keySetIn(text.slice(FILE.length));
-    if (!text.includes(':')) throw new InvalidValue(`is no URL; write ${quoted(FILE + text)} for a file`);
+    if (!text.includes(':')) reject('is no URL', `write ${quoted(FILE + text)} for a file`);
     return endpointUrl(text);
   });
   return {
