@@ -24,7 +24,7 @@ requests:
   }),
 );
 
-describe('with `encoded_slashes: pass`', () => {
+describe('R-357: with `encoded_slashes: pass`', () => {
   test.for([
     ['/git/projects/acme%2Fweb', '/api/projects/acme%2Fweb', 'requests["GET /git/projects/{id}"]'],
     ['/git/projects/acme%2fweb?x=%2f', '/api/projects/acme%2fweb?x=%2f', 'requests["GET /git/projects/{id}"]'],

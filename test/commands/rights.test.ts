@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 
 describe('sallyport rights', () => {
-  test('says what a caller used, could use, was refused and was not shown, and what no caller used', async () => {
+  test('R-356: says what a caller used, could use, was refused and was not shown, and what no caller used', async () => {
     const lines = [
       uses('get_price', 'get_price'),
       uses('get_price', 'get_price', { time: '2026-01-31T11:00:00.000Z' }),

@@ -15,6 +15,7 @@ import { warnings } from '../../src/serve/config/warnings.ts';
 import { members } from '../../src/core/model/decision.ts';
 import { standardServer } from '../../src/serve/config/quirks/providers.ts';
 import { refusals } from '../../src/capabilities/all.ts';
+import { kinds } from '../../src/capabilities/shared-store/store-url.ts';
 import { knownRequests, revisions } from '../../src/core/model/mcp.ts';
 import { metricRows } from '../../src/capabilities/all.ts';
 import { createMetrics } from '../../src/core/telemetry/metrics.ts';
@@ -48,6 +49,7 @@ const examples: Readonly<Record<string, readonly string[]>> = {
   'A warning of `check`': Object.keys(warnings),
   'A check of `doctor`': Object.keys(examinations),
   'What a revocation speaks of': ['subject', 'email', 'emailDigest', 'session', 'token'],
+  'A kind of shared store': ['redis', ...Object.keys(kinds)],
   'A quirk of an authorization server or a client': [...Object.keys(standardServer), 'stepUp'],
   'A requirement': requirements.map(({ id }) => id),
 };

@@ -22,7 +22,7 @@ const startWorld = (more: FrontDoorWorldOptions = {}) =>
     ...more,
   });
 
-describe('within the grace', () => {
+describe('R-361: within the grace', () => {
   const world = startBeforeAll(() => startWorld());
   const register = () => registerClient(world.issuer, metadata);
 

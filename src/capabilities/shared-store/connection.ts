@@ -9,7 +9,7 @@ import {
 } from '../../core/model/store.ts';
 import { createBackOff } from '../../core/lib/back-off.ts';
 import { TimeoutError, within } from '../../core/lib/clock.ts';
-import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from './store-url.ts';
+import { kindOf, kinds } from './store-url.ts';
 import { clientLibrary, CONNECT_MS, OneServer, type StoreFinder, type StoreServers, withEncoded } from './clients.ts';
 import { ClusterFinder } from './cluster.ts';
 import { SentinelFinder } from './sentinel.ts';
@@ -183,9 +183,15 @@ function probeOf(key: string): (client: StoreCommands) => Promise<unknown> {
   return (client) => client.set(key, '1', { expiration: { type: 'PX', value: 1000 } });
 }
 
+/** How the servers of each kind of store are found. */
+const finders: { readonly [Kind in keyof typeof kinds]: (url: string) => StoreFinder } = {
+  sentinel: (url) => new SentinelFinder(kinds.sentinel(url)),
+  cluster: (url) => new ClusterFinder(kinds.cluster(url)),
+};
+
 function finderOf(url: string): StoreFinder {
-  if (namesSentinel(url)) return new SentinelFinder(readSentinelUrl(url));
-  if (namesCluster(url)) return new ClusterFinder(readClusterUrl(url));
+  const kind = kindOf(url);
+  if (kind !== undefined) return finders[kind](url);
   const { password } = new URL(url);
   return {
     find: async (options) => new OneServer((await clientLibrary())({ ...options, url }), ''),

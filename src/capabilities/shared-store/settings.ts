@@ -1,14 +1,14 @@
 import { reject } from '../../core/config/values.ts';
 import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
-import { namesCluster, namesSentinel, readClusterUrl, readSentinelUrl } from './store-url.ts';
+import { kindOf, kinds } from './store-url.ts';
 
 /**
  * The URL of a Redis or Valkey: `redis://user:password@host:port/db`, `redis+sentinel:` for the primary that sentinels
  * name, or `redis+cluster:` for a cluster; `rediss` is TLS.
  */
 export function storeUrl(text: string): string {
-  if (namesSentinel(text)) return urlReadBy(readSentinelUrl, text);
-  if (namesCluster(text)) return urlReadBy(readClusterUrl, text);
+  const kind = kindOf(text);
+  if (kind !== undefined) return urlReadBy(kinds[kind], text);
   if (!/^rediss?:\/\/[^/]/.test(text))
     reject('is not a redis:// or rediss:// URL, nor one that begins with redis+sentinel:// or redis+cluster://');
   // The parser drops spaces and line breaks and turns backslashes: two readers would then see two URLs.

@@ -30,14 +30,13 @@ export interface SentinelAddress extends StoreAddress {
 
 const parameters = ['db', 'sentinel_username', 'sentinel_password'] as const;
 
-/** Whether a text has the scheme of Sentinel. */
-export function namesSentinel(text: string): boolean {
-  return /^rediss?\+sentinel:/.test(text);
-}
+/** What reads the URL of each kind of store of several servers, by its scheme after `redis+` or `rediss+`. */
+export const kinds = { sentinel: readSentinelUrl, cluster: readClusterUrl } as const;
 
-/** Whether a text has the scheme of Redis Cluster. */
-export function namesCluster(text: string): boolean {
-  return /^rediss?\+cluster:/.test(text);
+/** The kind of the store of a URL; undefined: one server, or no URL of a store. */
+export function kindOf(text: string): keyof typeof kinds | undefined {
+  const [, kind = ''] = /^rediss?\+([a-z]+):/.exec(text) ?? [];
+  return Object.hasOwn(kinds, kind) ? (kind as keyof typeof kinds) : undefined;
 }
 
 /**

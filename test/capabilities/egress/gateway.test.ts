@@ -16,7 +16,7 @@ const named = (url: string, name: string): string => url.replace('127.0.0.1', na
 
 afterEach(() => void leadOwnRequests(undefined));
 
-test('every request of the gateway itself goes through the proxy, and none to an upstream', async () => {
+test('R-360: every request of the gateway itself goes through the proxy, and none to an upstream', async () => {
   const canary = 'cAnArY-of-the-pr0xy-7431';
   const proxy = await forThisTest(startRecordingProxy({ credentials: `gateway:${canary}` }));
   const [issuer, upstream, point] = [

@@ -17,7 +17,7 @@ function decided(document: ConditionDocument, principal: Principal): string {
   return decision.allow ? 'allow' : `${decision.denial.reason} ${decision.denial.rule}`;
 }
 
-describe('actors', () => {
+describe('R-358: actors', () => {
   test.for<[ActorsDocument, readonly string[], string]>([
     [{ count: { at_most: 1 } }, [], 'allow'],
     [{ count: { at_most: 1 } }, ['a'], 'allow'],
