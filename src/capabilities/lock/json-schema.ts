@@ -123,7 +123,7 @@ class Named {
   }
 }
 
-/** What is said of a value that has no members: nobody asks. */
+/** What is said of a value that has no members. It is not read. */
 const ofScalar = new Named();
 
 /** One judgement, with its budget. */
