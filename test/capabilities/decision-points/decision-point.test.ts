@@ -56,9 +56,7 @@ test('a decision point must allow each inner call too, and is asked once about e
   const body = Buffer.from(JSON.stringify({ params: { name: 'batch', arguments: args } }));
   const asked = { ...grant, action: { ...grant.action, attempt: call('batch', args), body } };
   await require(askedCall, asked);
-  const questions = pdp
-    .questions()
-    .map((each) => JSON.parse(each.body) as Record<string, Record<string, unknown>>);
+  const questions = pdp.questions().map((each) => JSON.parse(each.body) as Record<string, Record<string, unknown>>);
   expect(questions.map(({ resource, context }) => [resource?.['id'], context?.['arguments']])).toEqual([
     ['batch', args],
     ['see', { a: 1 }],
