@@ -247,16 +247,17 @@ const unsupported = 'and no bound is known for its time: write it without, or li
  * slow pattern, be it quadratic or exponential, that number has no bound. No slow pattern is overlooked, since a test
  * counts even if the engine would have stopped before it. A pattern that V8 refuses is not slow.
  *
+ * @param steps What is left for several patterns, in transitions; default: each has its own budget.
  * @returns undefined for a pattern that has the engine test at most {@link maxTestsPerCharacter} for each character.
  */
-export function slowPart(source: string): SlowPart | undefined {
+export function slowPart(source: string, steps?: { left: number }): SlowPart | undefined {
   try {
     const pattern = parsed(source);
     if (pattern === undefined) return undefined;
     const automaton = positionAutomaton(pattern);
-    const part = crowdedPart(pattern, automaton, false);
+    const part = crowdedPart(pattern, automaton, false, steps);
     if (part !== undefined) return blamed(part, ambiguous);
-    const start = automaton.isAnchored ? undefined : crowdedPart(pattern, automaton, true);
+    const start = automaton.isAnchored ? undefined : crowdedPart(pattern, automaton, true, steps);
     return start && blamed(start, searched);
   } catch (error) {
     if (error instanceof UnsupportedPattern) return blamed(error.part, `${error.message}, ${unsupported}`);
@@ -294,7 +295,12 @@ type Moves = readonly (readonly (readonly [place: number, ways: number])[])[];
  * @param everywhere Whether walks begin at each character of the text, or at the first alone.
  * @throws {UnsupportedPattern} where there are too many states to look at.
  */
-function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywhere: boolean): AST.Node | undefined {
+function crowdedPart(
+  pattern: AST.Pattern,
+  automaton: PositionAutomaton,
+  everywhere: boolean,
+  budget = { left: BUDGET },
+): AST.Node | undefined {
   const { places, first, further, empty, isMetByNothing } = automaton;
   // Characters that the pattern does not tell apart: one of each is enough.
   const alphabet = new CharBase(places.map(({ accepts }) => accepts));
@@ -316,7 +322,6 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
 
   const open: State[] = [{ walks: new Map(), begins: movesTo(first) }];
   const visited = new Set<string>();
-  let budget = BUDGET;
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
     for (const character of alphabet.sets.keys()) {
       const walks = after(state, character);
@@ -331,7 +336,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
       if (visited.has(key)) continue;
       visited.add(key);
       open.push({ walks, begins });
-      if (budget < 0) throw new UnsupportedPattern('has too many ways through it', blame(walks));
+      if (budget.left < 0) throw new UnsupportedPattern('has too many ways through it', blame(walks));
     }
   }
   return undefined;
@@ -340,7 +345,7 @@ function crowdedPart(pattern: AST.Pattern, automaton: PositionAutomaton, everywh
     const next = new Map<number, number>();
     const follow = (moves: Moves | undefined, count: number): void => {
       const reached = moves?.[character] ?? [];
-      budget -= 1 + reached.length;
+      budget.left -= 1 + reached.length;
       for (const [place, ways] of reached) next.set(place, (next.get(place) ?? 0) + count * ways);
     };
     follow(begins, 1);

@@ -131,7 +131,8 @@ export class LockComparison {
     const lacksSchemas = strict?.has(definition.name) === false && definition.schemas !== undefined;
     if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice && !lacksSchemas) return [];
     if (!isApproved && definition.name.length > MAX_NAME) return [];
-    strict?.take(definition);
+    // What was not approved is not compiled: a server may show anything.
+    if (this.#approved.get(key)?.sha256 === definition.sha256) strict?.take(definition);
     // The members of what was not approved say nothing.
     const { schemas, ...plain } = definition;
     const kept = strict === undefined ? plain : { ...plain, schemas };

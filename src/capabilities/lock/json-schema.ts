@@ -15,7 +15,10 @@ const MAX_BYTES = 256 * 1024;
 /** How many schemas may be nested in each other. */
 const MAX_DEPTH = 64;
 /** The steps of one judgement: a schema, a member or some characters each. */
-const MAX_STEPS = 50_000;
+const MAX_STEPS = 20_000;
+/** The most patterns of a schema, and what their examination may take in all: about 40 ms. */
+const MAX_PATTERNS = 100;
+const PATTERN_STEPS = 60_000;
 /** How many characters a pattern matches in one step. */
 const CHARACTERS = 32;
 /** The most faults that a judgement names. */
@@ -92,28 +95,36 @@ class Named {
   says = false;
   /** `const` and `enum`, and members that any schema may name. */
   isWhole = false;
-  readonly names = new Map<string, Named>();
+  /** Those of members that are objects or lists have a value. */
+  names: Map<string, Named | undefined> | undefined;
   /** How many elements of a list from its beginning were evaluated, and others. */
   items = 0;
-  readonly others = new Set<number>();
+  others: Set<number> | undefined;
 
   merge(other: Named): void {
     this.says ||= other.says;
     this.isWhole ||= other.isWhole;
     this.items = Math.max(this.items, other.items);
-    for (const index of other.others) this.others.add(index);
-    for (const [key, inner] of other.names) this.at(key).merge(inner);
+    for (const index of other.others ?? []) this.element(index);
+    for (const [key, inner] of other.names ?? []) this.name(key, inner);
   }
 
-  at(key: string): Named {
-    let inner = this.names.get(key);
-    if (inner === undefined) {
-      inner = new Named();
-      this.names.set(key, inner);
-    }
-    return inner;
+  /** Notes that a member is named, and what is said of its value; undefined: it has no members. */
+  name(key: string, said: Named | undefined): void {
+    this.names ??= new Map();
+    const known = this.names.get(key);
+    if (known === undefined || said === undefined) this.names.set(key, known ?? said);
+    else known.merge(said);
+  }
+
+  element(index: number): void {
+    this.others ??= new Set();
+    this.others.add(index);
   }
 }
+
+/** What is said of a value that has no members. It is not read. */
+const ofScalar = new Named();
 
 /** One judgement, with its budget. */
 class Judgement {
@@ -133,7 +144,8 @@ class Judgement {
   /** What a schema names of a value; undefined if it does not hold. @param isTold Whether its faults are noted. */
   judge(node: Node, value: unknown, pointer: string, isTold: boolean): Named | undefined {
     this.spend();
-    const named = new Named();
+    const hasMembers = typeof value === 'object' && value !== null;
+    const named = hasMembers ? new Named() : ofScalar;
     if (node.isFalse) {
       if (isTold) this.fault(pointer, 'false schema');
       return undefined;
@@ -160,10 +172,12 @@ class Judgement {
     this.spend();
     if (typeof value !== 'object' || value === null || !named.says || named.isWhole) return;
     for (const [key, inner] of Object.entries(value)) {
-      const at = named.names.get(key);
+      const isNamed = named.names?.has(key) === true;
+      const at = named.names?.get(key);
+      if (isNamed && at === undefined) continue;
       const place = `${pointer}/${escaped(key)}`;
       if (at !== undefined) this.#close(at, inner, place);
-      else if (!Array.isArray(value)) this.fault(place, 'unevaluatedProperties');
+      else if (!isNamed && !Array.isArray(value)) this.fault(place, 'unevaluatedProperties');
       if (this.faults.length >= MAX_FAULTS) return;
     }
   }
@@ -180,6 +194,8 @@ class Compiler {
   readonly dialect: Dialect;
   readonly #nodes = new Map<unknown, Node>();
   readonly #anchors = new Map<string, unknown>();
+  readonly #patternSteps = { left: PATTERN_STEPS };
+  #patterns = 0;
   #depth = 0;
 
   constructor(root: unknown) {
@@ -227,10 +243,11 @@ class Compiler {
     const rules: (readonly [string, Rule])[] = [];
     // Draft-07 §8.3: a reference stands alone.
     const isReference = this.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
-    for (const [keyword, compile] of Object.entries(keywords)) {
-      if (!Object.hasOwn(schema, keyword) || (isReference && keyword !== '$ref')) continue;
-      if (notIn[this.dialect].has(keyword)) continue;
-      rules.push([keyword, compile(this, schema[keyword], schema, node)]);
+    const own = Object.keys(schema).filter((keyword) => order.has(keyword));
+    for (const keyword of own.toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0))) {
+      if ((isReference && keyword !== '$ref') || notIn[this.dialect].has(keyword)) continue;
+      const rule = keywords[keyword]?.(this, schema[keyword], schema, node);
+      if (rule !== undefined) rules.push([keyword, rule]);
     }
     node.says = rules.some(([keyword]) => !inPlaceKeywords.has(keyword)) || node.inPlace.some(({ says }) => says);
     return rules;
@@ -317,7 +334,9 @@ class Compiler {
     } catch {
       throw new SchemaFault(`${keyword} ${describeValue(value)} is no regular expression`);
     }
-    const slow = slowPart(value);
+    this.#patterns += 1;
+    if (this.#patterns > MAX_PATTERNS) throw new SchemaFault(`more than ${MAX_PATTERNS} patterns`);
+    const slow = slowPart(value, this.#patternSteps);
     if (slow !== undefined) throw new SchemaFault(`${keyword} ${describeValue(value)}: ${slow.why}`);
     return (judgement, text) => {
       judgement.spend(1 + Math.floor(text.length / CHARACTERS));
@@ -391,9 +410,10 @@ function inner(
     isTold,
   }: { value: unknown; pointer: string; key: string; named: Named; isTold: boolean },
 ): boolean {
-  const found = judgement.judge(node, value, `${pointer}/${escaped(key)}`, isTold);
-  const at = named.at(key);
-  if (found !== undefined) at.merge(found);
+  const hasMembers = typeof value === 'object' && value !== null;
+  // Where no fault is noted, no pointer is needed.
+  const found = judgement.judge(node, value, isTold ? `${pointer}/${escaped(key)}` : '', isTold);
+  named.name(key, hasMembers ? (found ?? new Named()) : undefined);
   return found !== undefined;
 }
 
@@ -514,8 +534,8 @@ const keywords: Readonly<Record<string, Keyword>> = {
         const found = judgement.judge(node, item, `${pointer}/${index}`, false);
         if (found === undefined) continue;
         count += 1;
-        named.others.add(index);
-        named.at(String(index)).merge(found);
+        named.element(index);
+        named.name(String(index), typeof item === 'object' && item !== null ? found : undefined);
       }
       return count >= least && count <= most;
     });
@@ -682,7 +702,7 @@ const keywords: Readonly<Record<string, Keyword>> = {
       let holds = true;
       for (const key of Object.keys(object)) {
         judgement.spend();
-        if (named.names.has(key)) continue;
+        if (named.names?.has(key) === true) continue;
         if (node.isFalse) {
           if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'unevaluatedProperties');
           holds = false;
@@ -696,7 +716,7 @@ const keywords: Readonly<Record<string, Keyword>> = {
     return onLists((judgement, list, pointer, named, isTold) => {
       let holds = true;
       for (const [index, item] of list.entries()) {
-        if (index < named.items || named.others.has(index)) continue;
+        if (index < named.items || named.others?.has(index) === true) continue;
         if (!inner(judgement, node, { value: item, pointer, key: String(index), named, isTold })) holds = false;
       }
       if (holds) named.items = list.length;
@@ -704,6 +724,8 @@ const keywords: Readonly<Record<string, Keyword>> = {
     });
   },
 };
+
+const order: ReadonlyMap<string, number> = new Map(Object.keys(keywords).map((keyword, index) => [keyword, index]));
 
 function bound(keyword: string, test: (number: number, bound: number) => boolean): Keyword {
   return (compiler, value) => {
@@ -715,7 +737,9 @@ function bound(keyword: string, test: (number: number, bound: number) => boolean
 /** Holds for values equal to one of these, and names all that is in them. */
 function sameAs(values: readonly unknown[]): Rule {
   const texts = new Set(values.map(canonicalJson));
+  const isOfScalars = values.every((each) => typeof each !== 'object' || each === null);
   return (judgement, value, _pointer, named) => {
+    if (isOfScalars && typeof value === 'object' && value !== null) return false;
     const text = canonicalJson(value);
     judgement.spend(1 + Math.floor(text.length / CHARACTERS));
     if (!texts.has(text)) return false;

@@ -11,6 +11,8 @@ import {
   noMetadata,
   startPdp,
 } from '../../support/decision-point.ts';
+import { compilePolicy } from '../../../src/policy-parts/compile.ts';
+import { call } from '../../core/policy/caller.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
 
@@ -37,6 +39,37 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
   for (const answer of waiting) answer();
   await Promise.all([...alices, bobs]);
   await requireOf(askedCall, grantOf('alice'));
+});
+
+test('a decision point must allow each inner call too, and is asked once about equal ones', async () => {
+  const pdp = await forThisTest(startPdp());
+  const inner = { name: '/name', arguments: '/args' };
+  const policy = compilePolicy('p', {
+    tools: { call: { inner }, batch: { inner: { each: '/calls', ...inner } }, pay: {}, see: {} },
+  });
+  const route = { ...askedRoute, protocol: 'mcp', policy } as typeof askedRoute;
+  const settings = { name: 'acme', url: pdp.server.url, token: undefined, timeoutMs: 20_000, sendsArguments: true };
+  const require = new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(route);
+  const see = { name: 'see', args: { a: 1 } };
+  const args = { calls: [see, see, { name: 'pay', args: { b: 2 } }] };
+  const grant = grantOf('alice');
+  const body = Buffer.from(JSON.stringify({ params: { name: 'batch', arguments: args } }));
+  const asked = { ...grant, action: { ...grant.action, attempt: call('batch', args), body } };
+  await require(askedCall, asked);
+  const questions = pdp.questions().map((each) => JSON.parse(each.body) as Record<string, Record<string, unknown>>);
+  expect(questions.map(({ resource, context }) => [resource?.['id'], context?.['arguments']])).toEqual([
+    ['batch', args],
+    ['see', { a: 1 }],
+    ['pay', { b: 2 }],
+  ]);
+  pdp.evaluation = (request, response, text) => {
+    const answer = text.includes('"id":"pay"') ? '{"decision":false}' : allows;
+    json(200, answer)(request, response, text);
+  };
+  await expect(require(askedCall, asked)).rejects.toMatchObject({
+    reason: 'decision_point.denied',
+    data: { tool: 'pay' },
+  });
 });
 
 describe('no decision', () => {
