@@ -21,7 +21,7 @@ import type { ApprovalDecision } from '../operator-approvals.ts';
 import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CallOutcome, CountedCall } from '../../core/model/history.ts';
-import { Denial, ofInnerTool, type ShadowDenial } from '../../core/model/denial.ts';
+import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import { approvedDefinitions, definitionKey } from '../../mcp/definitions.ts';
@@ -140,8 +140,8 @@ export class Approvals {
       requestState: kind === 'waiting' && grant.action.asksByUrl ? stateOf(grant) : undefined,
     };
     if (kind === 'waiting') throw required(needed, 'it waits for a person', view);
-    const { rule, because } = needed.denial;
-    const about = { rule, because, approval: view, ...ofInnerTool(needed.denial) };
+    const { rule, because, tool } = needed.denial;
+    const about = { rule, because, approval: view, tool };
     throw new Denial('approval.denied', 'a person denied this call', about);
   }
 
@@ -257,8 +257,8 @@ function lockedIn(route: Route, { method, name }: { method: string; name?: strin
 }
 
 function required({ denial }: NeededApproval, found: string, approval?: NonNullable<Denial['approval']>): Denial {
-  const { reason, rule, because } = denial;
-  const about = { rule, because, approval, ...ofInnerTool(denial) };
+  const { reason, rule, because, tool } = denial;
+  const about = { rule, because, approval, tool };
   return new Denial(reason, `wanted an approval of this call: ${found}`, about);
 }
 

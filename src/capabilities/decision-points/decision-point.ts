@@ -19,7 +19,7 @@ import type { AskAboutList, Grant } from '../../core/model/grant.ts';
 import { calledTool } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { DecisionPointSettings } from './settings.ts';
-import { Denial, ofInnerTool } from '../../core/model/denial.ts';
+import { Denial } from '../../core/model/denial.ts';
 import { reasons } from './reasons.ts';
 import { createDescribe } from './question.ts';
 import { messageOf } from '../../core/lib/wording.ts';
@@ -192,7 +192,7 @@ export class DecisionPoint {
       throw new Denial(
         reasons['decision_point.denied'],
         `${name} allows the call with obligations, which the gateway has not met`,
-        ofInnerTool({ tool }),
+        { tool },
       );
     }
     const acr = ownMember(context, 'acr_values');
@@ -200,12 +200,12 @@ export class DecisionPoint {
       throw new Denial('authentication.insufficient', `${name} wants another sign-in: acr_values ${acr}`, {
         scope: principal === undefined ? [] : (plan?.neededScopes(principal) ?? []),
         authentication: { acrValues: acr.split(' ') },
-        ...ofInnerTool({ tool }),
+        tool,
       });
     }
     const reason = ownMember(context, 'reason');
     const shown = typeof reason === 'string' ? `: ${reason.slice(0, MAX_REASON)}` : '';
-    throw new Denial(reasons['decision_point.denied'], `${name} denies the call${shown}`, ofInnerTool({ tool }));
+    throw new Denial(reasons['decision_point.denied'], `${name} denies the call${shown}`, { tool });
   }
 
   async #readEndpoints(): Promise<DecisionPointEndpoints> {

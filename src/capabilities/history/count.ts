@@ -5,7 +5,7 @@ import { ownMemberAt } from '../../core/lib/json/own-member.ts';
 import { reasons } from './reasons.ts';
 import { callerOf, reservationOf } from '../../policy-parts/history/reservation.ts';
 import type { Call } from '../../core/model/call.ts';
-import { Denial, ofInnerTool, type ShadowDenial } from '../../core/model/denial.ts';
+import { Denial, type ShadowDenial } from '../../core/model/denial.ts';
 import type { Action, Grant, MessageId } from '../../core/model/grant.ts';
 import type { CallOutcome, CountedCall, Settlement } from '../../core/model/history.ts';
 import type { CallHistory, HistoryCheck } from '../../policy-parts/history/call-history.ts';
@@ -154,11 +154,11 @@ class LedgerCall implements CountedCall {
 function denialOf(failed: Failed, checks: CallHistory['checks']): Denial {
   if (failed.why === 'full') return new Denial(reasons['history.full'], failed.detail);
   const check = checks[failed.check] as HistoryCheck;
-  const { reason, detail, rule, because } = check.denial;
+  const { reason, detail, rule, because, tool } = check.denial;
   // A call that uses more than the whole quota never passes.
   const canWait = check.kind === 'quota' && check.amount <= check.limit;
   const retryAfterSeconds = canWait ? Math.ceil(failed.retryAfterMs / 1000) : undefined;
-  return new Denial(reason, detail, { rule, because, retryAfterSeconds, ...ofInnerTool(check.denial) });
+  return new Denial(reason, detail, { rule, because, retryAfterSeconds, tool });
 }
 
 /** @param entry The rule that is named where no rule refuses, but the ledger. */

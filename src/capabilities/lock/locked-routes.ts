@@ -15,7 +15,7 @@ import { StrictCalls } from './strict-calls.ts';
 import { createWatch, type Watch, type WatchParts } from './watch.ts';
 import { type DefinitionGuard, guardedMessage } from '../../mcp/guarded-message.ts';
 import { listedFromStart } from '../../mcp/lists.ts';
-import { Denial, ofInnerTool } from '../../core/model/denial.ts';
+import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { OnRoute } from '../../core/model/on-route.ts';
 import { isLockedKind } from '../../core/model/mcp.ts';
@@ -175,7 +175,7 @@ export function createRouteLock(
     return new Denial(reasons['lock.unverified'], 'wanted a comparison with what was approved, found none yet', {
       rule: 'lock',
       retryAfterSeconds: untilNextMs() / 1000,
-      ...ofInnerTool({ tool: inner }),
+      tool: inner,
     });
   }
 
@@ -190,7 +190,7 @@ export function createRouteLock(
     if (verdict.difference !== 'new') lookSoon();
     const detail = `wanted the ${kind} as it was approved: ${verbOf(verdict)}`;
     const because = policy?.because({ kind, name });
-    throw new Denial(reasons[`${kind}.changed`], detail, { rule, because, ...ofInnerTool({ tool: inner }) });
+    throw new Denial(reasons[`${kind}.changed`], detail, { rule, because, tool: inner });
   }
 
   return {

@@ -2,7 +2,7 @@ import type { Definition } from '../../mcp/definitions.ts';
 import { hasDuplicateMembers } from '../../core/lib/json/scanner.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
-import { Denial, ofInnerTool } from '../../core/model/denial.ts';
+import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
 import { innerKey } from '../../policy-parts/inner/key.ts';
@@ -75,7 +75,8 @@ export class StrictCalls {
       throw new Denial(reasons['arguments.invalid'], `wanted arguments as the schema of the tool says: ${named}`, {
         rule: 'calls',
         because: policy?.because({ kind: 'tool', name }),
-        data: { ...ofInnerTool({ tool: inner }).data, errors: faults },
+        data: { errors: faults },
+        tool: inner,
       });
     };
     if (!judge(attempt, tool)) return { tool, isInner: false };

@@ -22,6 +22,8 @@ export interface DenialExtras {
   readonly messageId?: string | number | object | null;
   /** Members of the JSON-RPC error's `data` that the protocol requires. */
   readonly data?: Readonly<Record<string, unknown>>;
+  /** The inner tool that is refused: a further member of `data`. Undefined: the call itself. */
+  readonly tool?: string | undefined;
   /** Seconds after which the client may try again, if waiting helps. */
   readonly retryAfterSeconds?: number | undefined;
   /** The operator's words for the client, from the policy. */
@@ -63,7 +65,7 @@ export class Denial extends Error {
     this.scope = extras.scope ?? [];
     this.rule = extras.rule;
     this.messageId = extras.messageId;
-    this.data = extras.data;
+    this.data = extras.tool === undefined ? extras.data : { tool: extras.tool, ...extras.data };
     this.retryAfterSeconds = extras.retryAfterSeconds;
     this.because = extras.because;
     this.headers = extras.headers;
@@ -76,15 +78,9 @@ export class Denial extends Error {
   }
 
   /** The refusal of a call by a policy. */
-  static of(denial: PolicyDenial): Denial {
-    const { reason, detail, scope, rule, because, authentication } = denial;
-    return new Denial(reason, detail, { scope, rule, because, authentication, ...ofInnerTool(denial) });
+  static of({ reason, detail, scope, rule, because, authentication, tool }: PolicyDenial): Denial {
+    return new Denial(reason, detail, { scope, rule, because, authentication, tool });
   }
-}
-
-/** The `data` of a refusal that names the inner tool which was refused; nothing for a refusal of the call itself. */
-export function ofInnerTool({ tool }: { readonly tool?: string | undefined }): Pick<DenialExtras, 'data'> {
-  return tool === undefined ? {} : { data: { tool } };
 }
 
 /** Whether an error refuses the token itself. An outage, for one, says nothing about the token. */
