@@ -78,8 +78,9 @@ function endQuestion({ words, issuer }: Party): string {
 async function revokeParty(party: Party, access: OperatorAccess): Promise<ExitCode> {
   const { until, revocations } = membersOf(await (await access.ask('/revocations', party.command)).json());
   const kept = (Array.isArray(revocations) ? revocations : []).filter(isObject);
+  const tokens = `tokens ${whose[party.kind]} ${party.words}`;
   const lines = [
-    `kept: tokens ${whose[party.kind]} ${party.words} that were issued until ${word(until)} are refused, and their streams end`,
+    `kept: ${tokens} that were issued until ${word(until)} are refused, and their streams end`,
     ...kept.map(({ id }) => `to withdraw it: sallyport revoke --lift ${word(id)}`),
   ];
   if (party.kind === 'email')
