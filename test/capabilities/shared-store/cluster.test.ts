@@ -100,8 +100,9 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     cluster = await startCluster(['--requirepass', 's3cr3t', '--masterauth', 's3cr3t']);
     // Exactly the permissions that the page lists.
     const page = await readFile(new URL('../../../docs/replicas.md', import.meta.url), 'utf8');
-    const section = page.slice(page.indexOf('### Access to the store'), page.indexOf('### When the store is unav'));
+    const section = page.slice(page.indexOf('## Access to the store'), page.indexOf('## When the store is unav'));
     const rules = [...section.matchAll(/`([~&+][^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
+    expect(rules).not.toEqual([]);
     await Promise.all(cluster.nodes.map(({ client }) => client.aclSetUser('gate', ['on', '>s3cr3t', ...rules])));
     url = cluster.url.replace('//:', '//gate:');
   });
