@@ -44,7 +44,10 @@ async function listenerOf(
   const settings = await loadAdmin(file);
   const token = ownToken ?? settings?.token;
   if (token === undefined)
-    throw new Failure(`there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}`, program);
+    throw new Failure(
+      `there is no admin token: set admin.token in ${file}, or ${TOKEN_VARIABLE}; the gateway and this command need it`,
+      program,
+    );
   const url = admin ?? (settings && reachableAt(settings.listen));
   if (url === undefined) throw new Failure('admin is off: the gateway has no listener for this command', program);
   return { program, url, token };
@@ -75,7 +78,7 @@ async function gatewayAnswer(
   } catch (error) {
     const { cause } = error as Error;
     const why = cause instanceof Error ? cause.message : String(error);
-    throw new Failure(`${address} does not answer: ${why}`, program);
+    throw new Failure(`${address} does not answer: ${why}: start the gateway, or name it by --admin URL`, program);
   }
 }
 

@@ -62,11 +62,11 @@ function partyIn(options: Options): Party {
     throw new UsageError(`pass ${accepted}, or --email ADDRESS, or --list, or --lift ID`);
   }
   const person = subject === undefined ? '' : ` for the subject ${printable(subject)}`;
-  const words = {
+  const words: Readonly<Record<Party['kind'], string>> = {
     subject: `the subject ${printable(subject ?? '')}`,
     client: `the client ${printable(client ?? '')}${person}`,
     actor: `the actor ${printable(actor ?? '')}`,
-    email: printable(email ?? ''),
+    email: `the address ${printable(email ?? '')}`,
   };
   return { kind, words: words[kind], issuer, command: { subject, client, actor, email, issuer } };
 }
@@ -78,8 +78,9 @@ function endQuestion({ words, issuer }: Party): string {
 async function revokeParty(party: Party, access: OperatorAccess): Promise<ExitCode> {
   const { until, revocations } = membersOf(await (await access.ask('/revocations', party.command)).json());
   const kept = (Array.isArray(revocations) ? revocations : []).filter(isObject);
+  const tokens = `tokens ${whose[party.kind]} ${party.words}`;
   const lines = [
-    `kept: tokens ${whose[party.kind]} that were issued until ${word(until)} are refused, and their streams end`,
+    `kept: ${tokens} that were issued until ${word(until)} are refused, and their streams end`,
     ...kept.map(({ id }) => `to withdraw it: sallyport revoke --lift ${word(id)}`),
   ];
   if (party.kind === 'email')
@@ -93,12 +94,7 @@ async function revokeParty(party: Party, access: OperatorAccess): Promise<ExitCo
   return print(`${lines.join('\n')}\n`);
 }
 
-const whose: Readonly<Record<Party['kind'], string>> = {
-  subject: 'of that subject',
-  client: 'of that client',
-  actor: 'with that actor',
-  email: 'with that address',
-};
+const whose: Readonly<Record<Party['kind'], string>> = { subject: 'of', client: 'of', actor: 'with', email: 'with' };
 
 async function printed(response: Response): Promise<ExitCode> {
   const decoder = new TextDecoder();

@@ -139,7 +139,9 @@ describe('operators', () => {
     );
     const options = { config: join(folder, 'gateway.yaml'), follow: false, json: false, admin: open.gateway.adminUrl };
     const why = await approvals({}, options, kit).then(() => '', String);
-    expect(why).toContain('none is configured.\n\nSet it in gateway.yaml');
+    expect(why).toContain('the running gateway has no admin.token.\n\nSet it in gateway.yaml');
+    expect(why).toContain('restart serve');
+    expect(why).not.toContain('listen:');
     expect(why).not.toMatch(/\ufffd|loopback/);
   });
 });

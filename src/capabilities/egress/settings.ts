@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { Files } from '../../core/config/files.ts';
-import { certificates, hostName, network, reject } from '../../core/config/values.ts';
+import { certificates, hostName, listRemedy, network, reject } from '../../core/config/values.ts';
 import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
+import { quoted } from '../../core/lib/wording.ts';
 import { Slot } from '../../core/model/slot.ts';
 import type { ReadFiles } from '../capability.ts';
 
@@ -40,6 +41,8 @@ export async function readEgress(root: Field<GatewayKeys>, base: string, files: 
 
 /** The URL of a proxy: `http://user:password@proxy.internal:3128`. */
 export function proxyUrl(text: string): URL {
+  if (/^socks/i.test(text))
+    reject('is the URL of a SOCKS proxy, which is not supported', 'name an HTTP proxy, http://HOST:PORT');
   if (!/^https?:\/\/[^/]/.test(text) || /[^\x21-\x7E]|\\/.test(text) || !URL.canParse(text))
     reject(
       'is not the http(s) URL of a proxy: begin it with http://, and percent-encode special characters in the password',
@@ -53,6 +56,8 @@ export function proxyUrl(text: string): URL {
 }
 
 function exception(text: string): string {
+  if (/[\s,]/.test(text)) reject('is not one exception', listRemedy(text));
+  if (text.startsWith('*.')) reject('has a *', `write ${quoted(text.slice(1))} for all names below it`);
   if (isIP(text.split('/', 1)[0] ?? '') !== 0) return network(text);
   const name = text.replace(/^\./, '');
   if (/[/:*]/.test(name) || name === '')

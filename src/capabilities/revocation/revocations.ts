@@ -43,7 +43,7 @@ import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
 import { revocationSettings } from './settings.ts';
 import type { RevocationSettings, RevocationTarget } from './sources.ts';
-import { clientTokens, type NamedTokens, namedTokens } from './subjects.ts';
+import { clientTokens, hasClients, type NamedTokens, namedTokens } from './subjects.ts';
 
 const ROOM_USED = 'sallyport_revocation_room_used';
 /** The revocations in a part of the list. */
@@ -162,6 +162,7 @@ export class Revocations implements KeptRevocations {
   async revoke(command: RevokeCommand): Promise<string | readonly RevokedByCommand[]> {
     const targets = settingsOf(this.#config).commandTargets;
     const named = commandTokens(command, targets);
+    if (named.kind === 'foreign') return foreignIssuer(command, targets);
     if (named.kind !== 'tokens') return named.why;
     let revoked: readonly RevokedByCommand[] = [];
     const isKept = await this.#receiver.revoke('command', named.tokens, undefined, (revocations) => {
@@ -314,6 +315,13 @@ function commandTokens(
   if (actor === undefined) return namedTokens({ format: 'iss_sub', iss: issuer, sub: subject }, targets);
   const known = targets.find(({ issuers, isProvider }) => !isProvider && issuers.includes(issuer));
   return { kind: 'tokens', tokens: [{ issuer: known?.tokenIssuer ?? issuer, actor }] };
+}
+
+/** The operator may read the issuers, which other sources of revocations may not. */
+function foreignIssuer({ issuer = '', client }: RevokeCommand, targets: readonly RevocationTarget[]): string {
+  const own = targets.filter((target) => client === undefined || hasClients(target)).flatMap(({ issuers }) => issuers);
+  const names = [...new Set(own)].map((name) => JSON.stringify(name)).join(', ');
+  return `the issuer ${JSON.stringify(issuer.slice(0, 200))} is none of this gateway, which has ${names}`;
 }
 
 /** The issuers of tokens that have a room. */

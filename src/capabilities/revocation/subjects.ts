@@ -37,7 +37,7 @@ export function clientTokens(
 }
 
 /** Identity providers and platforms have clients of their own, which the tokens of the front door do not name. */
-function hasClients({ isProvider, isWorkload }: RevocationTarget): boolean {
+export function hasClients({ isProvider, isWorkload }: RevocationTarget): boolean {
   return !isProvider && isWorkload !== true;
 }
 

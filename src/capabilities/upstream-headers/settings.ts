@@ -40,7 +40,9 @@ export function readUpstreamHeaders(
   if (!field.present) return undefined;
   const entries = field.entries();
   if (entries.length > MAX_HEADERS) field.addProblem(`has ${entries.length} headers; at most ${MAX_HEADERS} are sent`);
-  const spelt = new Map(takenByIdentity(upstream.get('identity'), route).map((name) => [plainFieldName(name), name]));
+  const taken = namesInIdentity(upstream.get('identity'));
+  const identity = new Map(taken.map((name) => [plainFieldName(name.toLowerCase()), name]));
+  const spelt = new Map<string, string>();
   const constant: string[] = [];
   const chosen: ChosenField[] = [];
   for (const [name, value] of entries) {
@@ -48,6 +50,8 @@ export function readUpstreamHeaders(
     const fault = ownFieldFault(lower, route.upstream.token);
     if (fault !== undefined) value.addProblem(fault, 'key');
     // Many servers read `-` and `_` alike: they would merge two such headers, or use either.
+    const claimed = identity.get(plainFieldName(lower));
+    if (claimed !== undefined) value.addProblem(`is also in identity, as ${claimed}`, 'key');
     const alike = spelt.get(plainFieldName(lower));
     if (alike !== undefined) value.addProblem(`is the same header as ${alike}`, 'key');
     spelt.set(plainFieldName(lower), name);
@@ -70,16 +74,17 @@ export function readUpstreamHeaders(
   };
 }
 
-/** The headers that `identity` sets, by their names in lower case. */
-function takenByIdentity(
-  identity: Field<UpstreamKeys['identity']>,
-  { upstream }: Pick<Route, 'upstream'>,
-): readonly string[] {
-  const signed = identity.get('signed') as Field<string | { readonly header: string } | undefined>;
+/** The headers that `identity` sets, as written. */
+function namesInIdentity(identity: Field<UpstreamKeys['identity']>): readonly string[] {
+  const signed = identity.get(SIGNED) as Field<string | { readonly header: string } | undefined>;
   const header = (signed as Field<{ readonly header: string }>).get('header');
   const name = (header.present ? header : signed).json();
-  return [...upstream.identity.keys(), ...(typeof name === 'string' ? [name.toLowerCase()] : [])];
+  const claims = identity.entries().flatMap(([key]) => (key === SIGNED ? [] : key));
+  return [...claims, ...(typeof name === 'string' ? [name] : [])];
 }
+
+/** The key of `identity` that holds the name of a header. */
+const SIGNED = 'signed';
 
 type ChoiceField = Field<NonNullable<UpstreamKeys['headers']>[string]>;
 

@@ -4,7 +4,7 @@ import policySchema from '../../../schema/policy.schema.json' with { type: 'json
 import policyLockSchema from '../../../schema/policy-lock.schema.json' with { type: 'json' };
 import policyTestSchema from '../../../schema/policy-test.schema.json' with { type: 'json' };
 import { gateway as validGateway, policy, policyLock, policyTest } from '../../../schema/validators.js';
-import { ownMember } from '../lib/json/own-member.ts';
+import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
 import type { Path } from './problems.ts';
 import { pointerRemedy, remedyFor } from './remedies.ts';
@@ -35,7 +35,8 @@ export function violations(language: keyof typeof schemas, document: unknown): V
   const errors = withoutMisspelled(withoutNoise(validate.errors ?? []));
   const found = new Map<string, Violation>();
   for (const error of errors) {
-    const violation = inWords(error, pathOf(error.instancePath, document));
+    const path = pathOf(error.instancePath, document);
+    const violation = (language === 'gateway' && placeholderMeant(error, path)) || inWords(error, path);
     const key = JSON.stringify([violation.path, violation.part === 'missing' ? violation.message : '']);
     if (!found.has(key)) found.set(key, violation);
   }
@@ -98,6 +99,17 @@ function keyMeantBy(key: string, schema: ErrorObject['parentSchema']): string | 
   return didYouMean(key, Object.keys((schema?.['properties'] ?? {}) as object));
 }
 
+/** A placeholder that is written as a mapping, `{ file: PATH }`, where a text is accepted. */
+function placeholderMeant({ data, parentSchema }: ErrorObject, path: Path): Violation | undefined {
+  const schema = (parentSchema ?? {}) as Schema;
+  const { type = [] } = schema;
+  const [[kind, source] = [''], ...others] = isObject(data) ? Object.entries(data) : [];
+  const isMeant = /^(?:file|env)$/.test(kind) && typeof source === 'string' && /^[\w./-]+$/.test(source);
+  if (!isMeant || others.length > 0 || ![type].flat().includes('string')) return undefined;
+  const message = `expected ${expectation(schema)}, found a mapping; write \${${kind}:${source}}`;
+  return { path, part: 'value', message };
+}
+
 function inWords(error: ErrorObject, path: Path): Violation {
   const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>> & {
     readonly parentSchema?: Schema & { readonly propertyNames?: Schema };
@@ -107,8 +119,8 @@ function inWords(error: ErrorObject, path: Path): Violation {
   switch (keyword) {
     case 'additionalProperties': {
       const key = String(params['additionalProperty']);
-      // The key may be the secret, misplaced.
-      if (isSecret(path)) {
+      // The key may be the secret, misplaced, unless it is close to one that is accepted.
+      if (isSecret(path) && keyMeantBy(key, parentSchema) === undefined) {
         const accepted = Object.keys(parentSchema?.['properties'] ?? {}).join(', ');
         return { path, part: 'value', message: `has an unknown key; accepted: ${accepted}` };
       }
@@ -174,15 +186,29 @@ const synonyms: Readonly<Record<string, string>> = {
   certificate: 'cert',
 };
 
+/** Where keys belong that people write elsewhere, besides those that one mapping of `gateway.yaml` has. */
+const homes: Readonly<Record<string, string>> = {
+  calls: '`calls: strict` is a key of the policy, beside `lock`',
+  headers: 'it is a key of routes[].upstream in gateway.yaml',
+  inner: 'it is a key of an entry of tools',
+  variables: 'it is a key of an entry of resources or requests',
+};
+
 function unknownKey(key: string, properties: object, path: Path): string {
   const accepted = Object.keys(properties);
   const synonym = Object.hasOwn(synonyms, key) ? synonyms[key] : undefined;
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
   // Deeper down, a common word such as `key` would be looked for far away.
-  const place = near === undefined && path.length <= 2 ? placeOfKey(key) : undefined;
-  const elsewhere = place === undefined ? conditionHint(accepted) : ` (it is a key of ${place} in gateway.yaml)`;
+  const home = near === undefined && path.length <= 2 ? homeOf(key) : undefined;
+  const elsewhere = home === undefined ? conditionHint(accepted) : ` (${home})`;
   const hint = near === undefined ? elsewhere : ` (did you mean ${near}?)`;
   return `unknown key${hint}; accepted: ${accepted.join(', ')}`;
+}
+
+function homeOf(key: string): string | undefined {
+  if (Object.hasOwn(homes, key)) return homes[key];
+  const place = placeOfKey(key);
+  return place === undefined ? undefined : `it is a key of ${place} in gateway.yaml`;
 }
 
 /** Where a policy (it alone has `not`) has what people write beside its conditions: the name of a claim or argument. */

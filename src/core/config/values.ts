@@ -89,14 +89,7 @@ export function policyName(text: string): string {
 
 /** A method that a route may accept, RFC 9110 §9.1: case-sensitive, and all that are registered are upper case. */
 export function method(text: string): string {
-  if (/[\s,]/.test(text))
-    reject(
-      'is not one HTTP method',
-      `write a list, [${text
-        .toUpperCase()
-        .split(/[\s,]+/)
-        .join(', ')}]`,
-    );
+  if (/[\s,]/.test(text)) reject('is not one HTTP method', listRemedy(text.toUpperCase()));
   if (text !== text.toUpperCase()) reject('is not an HTTP method in upper case', `write ${quoted(text.toUpperCase())}`);
   // CONNECT opens a tunnel and TRACE echoes the client's headers: neither can be forwarded safely.
   return text === 'CONNECT' || text === 'TRACE' ? reject('is never forwarded') : text;
@@ -142,6 +135,11 @@ export function routePath(text: string): string {
     reject('is answered by the gateway itself');
   }
   return text;
+}
+
+/** The remedy for several texts in one. */
+export function listRemedy(text: string): string {
+  return `write a list, [${text.split(/[\s,]+/).join(', ')}]`;
 }
 
 /** Throws {@link InvalidValue}, also where an expression is needed. */

@@ -25,14 +25,12 @@ const MAX_ADDRESSES = 1_000;
 /** Header fields by which proxies say that the caller is another machine. */
 const forwarded = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
-const NO_TOKEN = `This needs the admin token, and none is configured.
+const NO_TOKEN = `This needs the admin token, and the running gateway has no admin.token.
 
-Set it in gateway.yaml, at least 16 random characters:
-
-  admin: { listen: 0.0.0.0:9090, token: "\${file:/run/secrets/admin}" }
+Set it in gateway.yaml, or the variable that it names there, to at least 16 random characters, and restart serve.
 `;
 const NO_TOKEN_CONFIGURED = `${NO_TOKEN}
-or ask on the gateway's own machine, at a loopback address.
+Or ask on the gateway's own machine, at a loopback address.
 `;
 const TOKEN_NEEDED = `This needs the admin token: send "Authorization: Bearer TOKEN", or sign in at /sign-in.
 `;

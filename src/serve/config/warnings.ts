@@ -158,11 +158,17 @@ function unsupportedScopes(config: Judged): readonly Warning[] {
   const policies = new Set(config.routes.flatMap(({ policy }) => policy ?? []));
   return [...policies].flatMap((policy) => {
     const supported = supportedScopes(config, policy);
+    const lists = config.routes.flatMap((route, index) =>
+      route.policy === policy ? `routes[${index}].resource.scopes_supported` : [],
+    );
     return policy.scope
       .filter((scope) => supported !== undefined && !supported.has(scope))
       .map((scope) => {
         const message = `every caller needs ${quoted(scope)}, which scopes_supported of no route has`;
-        return at(['scope'], message + hint(scope, supported), policy.name);
+        const remedy = `add it to ${lists.join(' and ')}`;
+        const near = didYouMean(scope, [...(supported ?? [])]);
+        const hint = near === undefined ? remedy : `did you mean ${near}? If not, ${remedy}`;
+        return at(['scope'], `${message}; ${hint}`, policy.name);
       });
   });
 }
@@ -210,11 +216,6 @@ function freeVariables({ policies }: Judged): readonly Warning[] {
       })
       .map(({ name }) => at(['resources', name], message, policy)),
   );
-}
-
-function hint(scope: string, supported: ReadonlySet<string> = new Set()): string {
-  const near = didYouMean(scope, [...supported]);
-  return near === undefined ? '' : `; did you mean ${near}?`;
 }
 
 /** Names of claims as templates and examples have them: brackets, words, fillers. */

@@ -21,12 +21,12 @@ test('reads the proxy, what is reached past it, and authorities', async () => {
 describe('refuses', () => {
   test.for([
     ['{}', 'egress: missing key: proxy'],
-    ['{ proxy: socks5://proxy:1080 }', 'egress.proxy: '],
+    ['{ proxy: "socks5://u:s3cr3t-w@proxy:1080" }', 'SOCKS proxy, which is not supported'],
     ['{ proxy: proxy:3128 }', 'egress.proxy: '],
     ['{ proxy: "http://proxy:3128/path" }', 'has a path, query or fragment'],
     ['{ proxy: "http://u:s3cr3t-w#rd@proxy:3128" }', 'percent-encode special characters'],
     ['{ proxy: "http://u:s3cr3t-w%zz@proxy:3128" }', 'has a user or password that is not percent-encoded'],
-    ['{ proxy: "http://proxy", except: ["*.corp"] }', 'is neither a name, .name'],
+    ['{ proxy: "http://proxy", except: ["*.corp"] }', 'write ".corp"'],
     ['{ proxy: "http://proxy", except: ["idp:443"] }', 'is neither a name, .name'],
     ['{ proxy: "http://proxy", except: ["https://idp"] }', 'is neither a name, .name'],
     ['{ proxy: "http://proxy", except: ["."] }', 'is neither a name, .name'],

@@ -95,7 +95,7 @@ describe('sallyport revoke', () => {
     const token = await world.token({ sub: 'erin' });
     const result = await run(['--subject', 'erin', '--issuer', world.issuer.url, '--yes']);
     const kept =
-      /^kept: tokens of that subject that were issued until 20\S+Z are refused, and their streams end\nto withdraw it: sallyport revoke --lift [\w-]{22}\n$/;
+      /^kept: tokens of the subject erin that were issued until 20\S+Z are refused, and their streams end\nto withdraw it: sallyport revoke --lift [\w-]{22}\n$/;
     expect(result).toEqual({ code: 0, stdout: expect.stringMatching(kept) as string, stderr: '' });
     expect(await api(token)).toBe(401);
     const { code, stdout } = await run(['--list']);
@@ -105,11 +105,17 @@ describe('sallyport revoke', () => {
   test('ends a client, and withdraws that by its id', async () => {
     const token = await world.token({ sub: 'ivan', client_id: 'agent-7' });
     const result = await run(['--client', 'agent-7', '--issuer', world.issuer.url, '--yes']);
+    expect(result.stdout).toContain('kept: tokens of the client agent-7 that were issued until');
     expect(result).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('end the agent at its authorization server too') as string,
     });
     expect(await api(token)).toBe(401);
+    expect(await world.gateway.decision({ reason: 'token.revoked' })).toMatchObject({
+      detail: expect.stringMatching(
+        /^tokens of the client "agent-7" \(of "ivan"\) issued until 20\S+Z are rev/,
+      ) as string,
+    });
     const [, id = ''] = /--lift ([\w-]{22})\n/.exec(result.stdout) ?? [];
     expect((await run(['--list'])).stdout).toMatch(new RegExp(`^\\{"id":"${id}".*"client":"agent-7".*"at":`, 'm'));
     expect(await run(['--lift', id])).toMatchObject({
@@ -133,13 +139,19 @@ describe('sallyport revoke', () => {
     const token = await world.token({ sub: 'judy', act: { sub: 'outer', act: { sub: 'bot', iss: elsewhere } } });
     expect(await api(token)).toBe(200);
     const result = await run(['--actor', 'bot', '--issuer', elsewhere, '--yes']);
+    expect(result.stdout).toContain('kept: tokens with the actor bot that');
     expect(result.stdout).toContain(`no authorization server here is ${elsewhere}`);
     expect(await api(token)).toBe(401);
+    expect(await world.gateway.decision({ reason: 'token.revoked' })).toMatchObject({
+      detail: expect.stringMatching(/^tokens with the actor "bot" \(of "judy"\) issued until/) as string,
+    });
   });
 
   test('ends the rights of an address', async () => {
     const token = await world.token({ sub: 'frank', email: 'frank@example.com' });
-    expect(await run(['--email', 'Frank@example.com', '--yes'])).toMatchObject({
+    const result = await run(['--email', 'Frank@example.com', '--yes']);
+    expect(result.stdout).toContain('kept: tokens with the address Frank@example.com that');
+    expect(result).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('tokens without a verified claim email are not found by it') as string,
     });
@@ -159,6 +171,14 @@ describe('sallyport revoke', () => {
     const { stdout } = await run(['--list']);
     expect(stdout).toContain('"\\u009b31m\\u202eevil\\u007f"');
     expect(stdout).not.toMatch(/[\u007f-\u009f\u202e]/);
+  });
+
+  test('says what to do where no gateway answers', async () => {
+    const { code, stderr } = await outcome(['revoke', '--list', '--admin', 'http://127.0.0.1:9'], undefined, {
+      env: { SALLYPORT_ADMIN_TOKEN: adminToken },
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/does not answer: .*: start the gateway, or name it by --admin URL\n$/);
   });
 
   test('asks first: without a terminal it needs --yes', async () => {
@@ -187,11 +207,15 @@ describe('sallyport revoke', () => {
     const result = await run(['--subject', 'a', '--issuer', 'https://other.example', '--yes']);
     expect(result).toMatchObject({ code: 1 });
     expect(result.stderr).toContain('answers 422: Not revoked: the issuer "https://other.example"');
+    expect(result.stderr).toContain(` is none of this gateway, which has ${JSON.stringify(world.issuer.url)}`);
+    expect(result.stderr).not.toContain('the source');
   });
 
   test('R-323: needs the admin token on loopback too', async () => {
     expect((await run(['--list'], 'wrong-token-of-somebody')).stderr).toContain('answers 401');
-    expect((await run(['--list'], null)).stderr).toContain('there is no admin token: set admin.token');
+    expect((await run(['--list'], null)).stderr).toContain(
+      'there is no admin token: set admin.token in gateway.yaml, or SALLYPORT_ADMIN_TOKEN; the gateway and this command',
+    );
     for (const method of ['GET', 'POST']) {
       expect((await fetch(`${world.gateway.adminUrl}/revocations`, { method })).status).toBe(401);
     }
@@ -201,7 +225,7 @@ describe('sallyport revoke', () => {
 });
 
 test.each([
-  ['an admin token', '127.0.0.1:0', 403, /none is configured/],
+  ['an admin token', '127.0.0.1:0', 403, /the running gateway has no admin\.token/],
   [
     'revocation',
     admin,

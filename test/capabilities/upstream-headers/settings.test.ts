@@ -37,10 +37,10 @@ upstream headers: { x-a: "a\\nb" }
 upstream headers: { "a b": x }
   :13:18: routes[0].upstream.headers["a b"]: the key is not a header name
 upstream headers: { X-A: a, x_a: b } → :13:26: routes[0].upstream.headers.x_a: is the same header as X-A
-upstream identity: { x-a: sub }⏎headers: { X_A: b } → :14:18: routes[0].upstream.headers.X_A: is the same header as x-a
-upstream identity: { signed: X-A }⏎headers: { x-a: b } → :14:18: routes[0].upstream.headers.x-a: is the same header as x-a
+upstream identity: { x-a: sub }⏎headers: { X_A: b } → :14:18: routes[0].upstream.headers.X_A: is also in identity, as x-a
+upstream identity: { signed: X-A }⏎headers: { x-a: b } → :14:18: routes[0].upstream.headers.x-a: is also in identity, as X-A
 upstream identity: { signed: { header: X-A } }⏎headers: { x-a: b }
-  :14:18: routes[0].upstream.headers.x-a: is the same header as x-a
+  :14:18: routes[0].upstream.headers.x-a: is also in identity, as X-A
 upstream headers: { Authorization: abc } → accepted
 upstream token: none⏎headers: { Authorization: abc } → accepted
 upstream token: forward⏎headers: { Authorization: abc }

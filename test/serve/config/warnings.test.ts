@@ -115,10 +115,10 @@ describe('a scope that no route supports', () => {
 
   test('is warned of in the scope that a policy wants of every caller', async () => {
     expect(await found('', 'scope: raed\n')).toEqual([
-      'policies/p.yaml:1:8: scope: every caller needs "raed", which scopes_supported of no route has; did you mean read?',
+      'policies/p.yaml:1:8: scope: every caller needs "raed", which scopes_supported of no route has; did you mean read? If not, add it to routes[0].resource.scopes_supported',
     ]);
     expect(await found('', 'scope: admin\n')).toEqual([
-      'policies/p.yaml:1:8: scope: every caller needs "admin", which scopes_supported of no route has',
+      'policies/p.yaml:1:8: scope: every caller needs "admin", which scopes_supported of no route has; add it to routes[0].resource.scopes_supported',
     ]);
     expect(await found('', 'scope: read,\n')).toHaveLength(2);
   });
