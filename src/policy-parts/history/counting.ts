@@ -138,7 +138,7 @@ export function joinedHistory(
   if (first === undefined) return undefined;
   const checks = new Map<string, HistoryCheck>();
   const records = new Map<string, HistoryRecord>();
-  const add = (check: HistoryCheck): void => {
+  const note = (check: HistoryCheck): void => {
     // The check of one track by the call that needs most of it says all of the earlier ones.
     checks.set(lengthPrefixed([check.kind, check.rule, check.track ?? '']), check);
   };
@@ -146,9 +146,9 @@ export function joinedHistory(
     for (const each of history.checks) {
       const check = tool === undefined ? each : { ...each, denial: { ...each.denial, tool } };
       const before = each.track === undefined ? undefined : records.get(each.track);
-      if (each.kind === 'quota') add({ ...check, amount: each.amount + (before?.amount ?? 0) });
-      else if (each.kind === 'never_after' && before !== undefined) add({ ...check, isBroken: true });
-      else if (!checks.has(lengthPrefixed([each.kind, each.rule, each.track ?? '']))) add(check);
+      if (each.kind === 'quota') note({ ...check, amount: each.amount + (before?.amount ?? 0) });
+      else if (each.kind === 'never_after' && before !== undefined) note({ ...check, isBroken: true });
+      else if (!checks.has(lengthPrefixed([each.kind, each.rule, each.track ?? '']))) note(check);
     }
     for (const { track, amount, keepMs } of history.records) {
       const before = records.get(track);
