@@ -25,8 +25,11 @@ export function findingsOn(subject: string): Findings {
   };
 }
 
-/** The remedy where a request to an https URL failed for this reason; `otherwise` if the server does speak TLS. */
+/** The remedy where a request failed at the proxy of `egress`, or met plain HTTP; `otherwise` for other reasons. */
 export function remedyForReason(reason: string, otherwise: string): string {
+  const [, refused] = /the proxy \S+ refused CONNECT (\S+) /.exec(reason) ?? [];
+  if (refused !== undefined) return `allow ${refused} at the proxy, or name the host in egress.except`;
+  if (/the proxy \S+ cannot be reached/.test(reason)) return 'start the proxy, or repair egress.proxy';
   if (!/ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG|EPROTO|wrong version number/.test(reason)) {
     return otherwise;
   }

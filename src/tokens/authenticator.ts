@@ -19,7 +19,7 @@ import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from 
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { audienceOf, withHierarchy } from './principal.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { RefusingRevocation, RevocationCheck } from '../core/model/revocation.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {
@@ -300,14 +300,17 @@ export interface RevocationGuard {
 }
 
 /** Creates the guard of a configuration. `keepMs`: how long revocations are remembered. */
-export function createRevocationGuard(check: RevocationCheck, keepMs: number, clock: Clock): RevocationGuard {
+export function createRevocationGuard(
+  check: Pick<RevocationCheck, 'isReady' | 'refusing'>,
+  keepMs: number,
+  clock: Clock,
+): RevocationGuard {
   return {
     requireNotRevoked(principal) {
       if (!check.isReady()) throw new Denial('shared_store.unavailable', 'the kept revocations are not known yet');
-      if (!check.revokes(principal)) return;
-      const name = principal.subject ?? principal.clientId;
-      const token = name === undefined ? 'the token' : `the token of ${describeValue(name)}`;
-      throw new Denial('token.revoked', `${token} was revoked: ${issuedWords(principal)}`);
+      const refusing = check.refusing(principal);
+      if (refusing === undefined) return;
+      throw new Denial('token.revoked', `${revokedWords(refusing, principal)}: ${issuedWords(principal)}`);
     },
     requireRecent(principal) {
       const { form, issuedAt } = principal;
@@ -319,9 +322,24 @@ export function createRevocationGuard(check: RevocationCheck, keepMs: number, cl
   };
 }
 
+/** Where a client or an actor was revoked, the person is not why. */
+function revokedWords({ client, actor, at }: RefusingRevocation, { subject, clientId }: Principal): string {
+  const party =
+    client !== undefined ? `of the client ${describeValue(client)}` : `with the actor ${describeValue(actor)}`;
+  if (client !== undefined || actor !== undefined) {
+    const person = subject === undefined ? '' : ` (of ${describeValue(subject)})`;
+    return `tokens ${party}${person} issued until ${timeWords(at)} are revoked`;
+  }
+  const name = subject ?? clientId;
+  return name === undefined ? 'the token was revoked' : `the token of ${describeValue(name)} was revoked`;
+}
+
 function issuedWords({ issuedAt }: Principal): string {
-  if (issuedAt === undefined) return 'it has no iat';
-  const date = new Date(issuedAt * 1000);
-  // Its maker chose the number: not each is a time.
-  return `it was issued at ${Number.isNaN(date.getTime()) ? issuedAt : date.toISOString()}`;
+  return issuedAt === undefined ? 'it has no iat' : `it was issued at ${timeWords(issuedAt)}`;
+}
+
+/** Another party chose the number: not each is a time. */
+function timeWords(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? String(seconds) : date.toISOString();
 }

@@ -73,6 +73,10 @@ test('arguments that the approved schema does not allow or name reach no server'
   expect(await called(world, 'pay', { amount: 5, as_admin: true })).toEqual(
     invalid('/as_admin', 'unevaluatedProperties'),
   );
+  const says = 'wanted arguments as the schema of the tool says: ';
+  const detail = `${says}/as_admin is a member that the schema does not name`;
+  await called(world, 'pay', { amount: 5, as_admin: true });
+  expect(await world.gateway.decision({ reason: 'arguments.invalid', detail })).toMatchObject({ allow: false });
   expect(await called(world, 'pay', { amount: 5, Amount: 500 })).toMatchObject({ reason: 'body.ambiguous' });
   expect(await called(world, 'pay', { amount: 5 }, { secureArguments: {} })).toMatchObject({
     reason: 'argument.denied',

@@ -37,7 +37,7 @@ const byCertificate: Confirmation = { jwkThumbprint: undefined, certificateThumb
 
 /** Remembers a day, and one revocation. */
 const revocation = createRevocationGuard(
-  { isReady: () => true, revokes: ({ subject }) => subject === 'revoked' },
+  { isReady: () => true, refusing: ({ subject }) => (subject === 'revoked' ? { at: 5 } : undefined) },
   86_400_000,
   Date.now,
 );
@@ -178,8 +178,8 @@ describe('a token that was validated before a reload', () => {
 });
 
 describe('the guard of revocations', () => {
-  const guard = (isReady: boolean) =>
-    createRevocationGuard({ isReady: () => isReady, revokes: () => isReady }, 60_000, () => 1_000_000);
+  const guard = (isReady: boolean, revoked: object = {}) =>
+    createRevocationGuard({ isReady: () => isReady, refusing: () => ({ at: 9, ...revoked }) }, 60_000, () => 1_000_000);
   const of = (form: Principal['form'], issuedAt?: number): Principal =>
     ({ form, issuedAt, subject: 'alice', clientId: 'app' }) as Principal;
 
@@ -199,6 +199,17 @@ describe('the guard of revocations', () => {
   ])('names the client of a token without a subject: %j', (principal, detail) => {
     const refused = expect.objectContaining({ detail }) as Error;
     expect(() => guard(true).requireNotRevoked(principal as Principal)).toThrow(refused);
+  });
+
+  test.each([
+    [{ client: 'app' }, { subject: 'alice', clientId: 'app' }, 'of the client "app" (of "alice")'],
+    [{ client: 'app', subject: 'alice' }, { subject: 'alice', clientId: 'app' }, 'of the client "app" (of "alice")'],
+    [{ client: 'app' }, { clientId: 'app' }, 'of the client "app"'],
+    [{ actor: 'bot' }, { subject: 'alice', clientId: 'app' }, 'with the actor "bot" (of "alice")'],
+  ])('does not blame the person for the revocation of %j', (revoked, principal, of) => {
+    const until = '1970-01-01T00:00:09.000Z are revoked: it was issued at 1970-01-01T00:00:05.000Z';
+    const refused = expect.objectContaining({ detail: `tokens ${of} issued until ${until}` }) as Error;
+    expect(() => guard(true, revoked).requireNotRevoked({ ...principal, issuedAt: 5 } as Principal)).toThrow(refused);
   });
 
   test('refuses a JWT from before what is remembered, and no opaque token', () => {

@@ -156,6 +156,7 @@ export async function startFrontDoorWorld(options: FrontDoorWorldOptions = {}): 
       revocations: {
         isReady: () => true,
         revokes: (token) => gateway.kept?.check.revokes(token) === true,
+        refusing: (token) => gateway.kept?.check.refusing(token),
         blocks: (issuer, client) => gateway.kept?.check.blocks(issuer, client) === true,
         hasEnded: (issuer, client, at) => gateway.kept?.check.hasEnded(issuer, client, at) === true,
       },

@@ -2,7 +2,7 @@ import { isLed } from '../../core/lib/http/own-requests.ts';
 import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
-import { type Finding, findingsOn } from '../finding.ts';
+import { type Finding, findingsOn, remedyForReason } from '../finding.ts';
 import { ProxyFault } from './proxies.ts';
 
 const TIMEOUT_MS = 10_000;
@@ -24,7 +24,7 @@ async function examineWay(origin: string): Promise<Finding> {
     return on.ok(`the proxy leads to ${origin}`);
   } catch (error) {
     const cause: unknown = error instanceof Error ? error.cause : undefined;
-    if (cause instanceof ProxyFault) return on.fail(cause.message, remedy);
+    if (cause instanceof ProxyFault) return on.fail(cause.message, remedyForReason(cause.message, remedy));
     // The examination of the server itself says what is wrong behind the proxy.
     return on.ok(`the proxy leads towards ${origin} (${reasonOf(error)})`);
   }

@@ -38,7 +38,7 @@ interface ValueFault {
 }
 
 /** The result of a judgement: the first faults; none for a value that is valid. */
-type Faults = readonly ValueFault[];
+export type Faults = readonly ValueFault[];
 
 /** Judges values by one schema. @param isClosed Whether members that no schema names are faults. */
 export type Judge = (value: unknown, isClosed: boolean) => Faults;

@@ -6,7 +6,7 @@ import { Denial, ofInnerTool } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
 import { innerKey } from '../../policy-parts/inner/key.ts';
-import { compileSchema, type Judge, SchemaFault } from './json-schema.ts';
+import { compileSchema, type Faults, type Judge, SchemaFault } from './json-schema.ts';
 import { reasons } from './reasons.ts';
 
 /** The most schemas of a server, and their bytes in all. */
@@ -71,7 +71,7 @@ export class StrictCalls {
       // What a wrapper calls is judged by the schema of the inner tool.
       const faults = judgeInput(call.arguments ?? {}, wrapperOf?.(name) === undefined);
       if (faults.length === 0) return true;
-      const named = faults.map(({ pointer, keyword }) => `${pointer} ${keyword}`.trim()).join(', ');
+      const named = inWords(faults);
       throw new Denial(reasons['arguments.invalid'], `wanted arguments as the schema of the tool says: ${named}`, {
         rule: 'calls',
         because: policy?.because({ kind: 'tool', name }),
@@ -105,11 +105,21 @@ export class StrictCalls {
       const content = ownMember(result, 'structuredContent');
       const faults = content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false);
       if (faults.length === 0 && !hasDuplicateMembers(text, message)) continue;
-      const named = faults.map(({ pointer, keyword }) => `${pointer} ${keyword}`.trim()).join(', ');
+      const named = inWords(faults);
       const detail = `wanted structuredContent as the output schema of the tool says: ${named}`;
       throw new Denial('upstream.invalid', detail, { messageId });
     }
   }
+}
+
+/** The faults of a value, for the log: pointer and keyword, or words for a member that the schema does not name. */
+function inWords(faults: Faults): string {
+  const words = faults.map(({ pointer, keyword }) =>
+    keyword === 'unevaluatedProperties' || keyword === 'additionalProperties'
+      ? `${pointer} is a member that the schema does not name`
+      : `${pointer} ${keyword}`.trim(),
+  );
+  return words.join(', ');
 }
 
 function compiledSchemas(

@@ -147,13 +147,17 @@ export class RevocationIndex implements FrontDoorRevocations {
   }
 
   revokes(principal: Parameters<RevocationCheck['revokes']>[0]): boolean {
-    if (this.#issuers.size === 0) return false;
+    return this.refusing(principal) !== undefined;
+  }
+
+  refusing(principal: Parameters<RevocationCheck['refusing']>[0]): Revocation | undefined {
+    if (this.#issuers.size === 0) return undefined;
     // A principal stays the same object while its token is cached.
-    if (this.#good.get(principal) === this.#version) return false;
+    if (this.#good.get(principal) === this.#version) return undefined;
     const ofIssuer = this.#issuers.get(principal.issuer);
-    const isRevoked = (ofIssuer !== undefined && isRevokedBy(ofIssuer, principal)) || this.#revokesActorOf(principal);
-    if (!isRevoked) this.#good.set(principal, this.#version);
-    return isRevoked;
+    const refusing = (ofIssuer && refusingOf(ofIssuer, principal)) ?? this.#refusingActorOf(principal);
+    if (refusing === undefined) this.#good.set(principal, this.#version);
+    return refusing;
   }
 
   /** Whether exactly this revocation was withdrawn. */
@@ -199,11 +203,13 @@ export class RevocationIndex implements FrontDoorRevocations {
     return true;
   }
 
-  #revokesActorOf({ actors = [], issuedAt }: Parameters<RevocationCheck['revokes']>[0]): boolean {
-    return actors.some(({ issuer, subject }) => {
+  #refusingActorOf({ actors = [], issuedAt }: Parameters<RevocationCheck['refusing']>[0]): Revocation | undefined {
+    for (const { issuer, subject } of actors) {
       const revocation = this.#issuers.get(issuer)?.entries.get('actor')?.get(subject);
-      return revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at);
-    });
+      if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at))
+        return revocation;
+    }
+    return undefined;
   }
 
   /** Withdraws a revocation, unless a later one of the same tokens has taken its place. */
@@ -286,20 +292,22 @@ function putPart(parts: ByKind, kind: Kind, key: string, { issuer, at, arrivedAt
   });
 }
 
-function isRevokedBy(
+function refusingOf(
   { entries, parts }: OfIssuer,
-  { issuedAt, ...token }: Parameters<RevocationCheck['revokes']>[0],
-): boolean {
+  { issuedAt, ...token }: Parameters<RevocationCheck['refusing']>[0],
+): Revocation | undefined {
   const named = membersOfToken(token);
   // A revoked `jti` is one token: a later time of issue cannot make it another one.
-  if (entries.get('token')?.has(named.token ?? '') === true) return true;
+  const ofToken = entries.get('token')?.get(named.token ?? '');
+  if (ofToken !== undefined) return ofToken;
   for (const [kind, ofKind] of entries) {
     if (kind === 'token') continue;
     const byPresent = has(kind, named) ? ofKind : parts.get(kind);
     const revocation = byPresent?.get(keyFor(kind, named));
-    if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at)) return true;
+    if (revocation !== undefined && (issuedAt === undefined || Math.floor(issuedAt) <= revocation.at))
+      return revocation;
   }
-  return false;
+  return undefined;
 }
 
 /**

@@ -5,10 +5,21 @@ export interface RevocationCheck {
   /** Whether everything is known. While it is not, no token counts as good. */
   isReady(): boolean;
   /** Whether a revocation refuses the token. */
-  revokes(
-    principal: Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'> &
-      Partial<Pick<Principal, 'clientId' | 'actors'>>,
-  ): boolean;
+  revokes(token: RevocableToken): boolean;
+  /** The revocation that refuses the token; undefined: none does. */
+  refusing(token: RevocableToken): RefusingRevocation | undefined;
+}
+
+type RevocableToken = Pick<Principal, 'issuer' | 'subject' | 'issuedAt' | 'claims'> &
+  Partial<Pick<Principal, 'clientId' | 'actors'>>;
+
+/** Whose tokens a revocation refuses, as far as a refusal says it. */
+export interface RefusingRevocation {
+  readonly client?: string;
+  /** `sub` of a party in the chain of `act`. */
+  readonly actor?: string;
+  /** Seconds since the epoch: tokens that were issued until then are refused. */
+  readonly at: number;
 }
 
 /** Answers what revocations mean for the front door. */

@@ -153,11 +153,26 @@ routes:
 `;
   const { stdout } = await outcomeIn({ yaml }, ['doctor']);
   expect(stdout).toContain(`ok   egress: the proxy leads to ${named(issuer.url, 'idp.test')}`);
-  expect(stdout).toContain(`fail egress: the proxy ${proxy.url} refused CONNECT secure.test:443 (403): allow requests`);
+  const refused = `the proxy ${proxy.url} refused CONNECT secure.test:443 (403)`;
+  const allow = 'allow secure.test:443 at the proxy, or name the host in egress.except';
+  expect(stdout).toContain(`fail egress: ${refused}: ${allow}\n`);
+  expect(stdout).toMatch(new RegExp(`^fail authorization_servers\\.secure: .*${allow}$`, 'm'));
   // The upstream and the gateway itself are on this machine.
   expect(new Set(proxy.requests.map(({ target }) => new URL(target, 'x:').hostname))).toEqual(
     new Set(['idp.test', '']),
   );
+});
+
+test('doctor says what to do where the proxy is down', async () => {
+  const yaml = `public_url: http://127.0.0.1:9
+egress: { proxy: "http://127.0.0.1:9" }
+authorization_servers: { secure: { issuer: https://secure.test, jwt: { algorithms: [RS256] } } }
+routes: [{ name: api, path: /api, audience: a, upstream: { url: "http://127.0.0.1:9" } }]
+`;
+  const { stdout } = await outcomeIn({ yaml }, ['doctor']);
+  const down = 'the proxy http://127.0.0.1:9 cannot be reached (ECONNREFUSED)';
+  expect(stdout).toContain(`fail egress: ${down}: start the proxy, or repair egress.proxy\n`);
+  expect(stdout).toMatch(/^fail authorization_servers\.secure: .*: start the proxy, or repair egress\.proxy$/m);
 });
 
 test('a command uses the proxy of the environment', async () => {

@@ -111,6 +111,11 @@ describe('sallyport revoke', () => {
       stdout: expect.stringContaining('end the agent at its authorization server too') as string,
     });
     expect(await api(token)).toBe(401);
+    expect(await world.gateway.decision({ reason: 'token.revoked' })).toMatchObject({
+      detail: expect.stringMatching(
+        /^tokens of the client "agent-7" \(of "ivan"\) issued until 20\S+Z are rev/,
+      ) as string,
+    });
     const [, id = ''] = /--lift ([\w-]{22})\n/.exec(result.stdout) ?? [];
     expect((await run(['--list'])).stdout).toMatch(new RegExp(`^\\{"id":"${id}".*"client":"agent-7".*"at":`, 'm'));
     expect(await run(['--lift', id])).toMatchObject({
@@ -137,6 +142,9 @@ describe('sallyport revoke', () => {
     expect(result.stdout).toContain('kept: tokens with the actor bot that');
     expect(result.stdout).toContain(`no authorization server here is ${elsewhere}`);
     expect(await api(token)).toBe(401);
+    expect(await world.gateway.decision({ reason: 'token.revoked' })).toMatchObject({
+      detail: expect.stringMatching(/^tokens with the actor "bot" \(of "judy"\) issued until/) as string,
+    });
   });
 
   test('ends the rights of an address', async () => {
