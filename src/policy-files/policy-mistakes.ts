@@ -7,13 +7,18 @@ import { conditionsInParts } from '../policy-parts/parts.ts';
 import type { PastDocument } from '../policy-parts/history/document.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
+import { MAX_ACTORS } from '../core/model/actors.ts';
 import {
+  type ActorsDocument,
   conditionsIn,
   matchedPatterns,
   type PolicyDocument,
   type PredicateDocument,
+  rulePath,
+  type Scalar,
   type ValueDocument,
 } from '../core/policy/document.ts';
+import { compilePredicates, operandsIn } from '../core/policy/predicate.ts';
 import { claimPathMistake } from '../core/config/claim-path.ts';
 import { claimRemedy, elementMistake, nameMistake, prefixMistake, textMistake } from './literal-text.ts';
 import type { Path } from '../core/config/problems.ts';
@@ -35,7 +40,7 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
   for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
-    const { scope, acr, claims = {}, arguments: callArguments = {} } = condition;
+    const { scope, acr, claims = {}, actors = {}, arguments: callArguments = {} } = condition;
     if (scope !== undefined) {
       const fault = commasBetween(scope, [...path, 'scope']);
       if (fault === undefined) warnings.push(...textsOf(scope, [...path, 'scope']).flatMap(scopeMistakes));
@@ -46,6 +51,7 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
       const at = [...path, 'claims', name];
       warnings.push(...warningOf(at, claimPathMistake(name), 'key'), ...valueWarnings(value, at, isPlain));
     }
+    warnings.push(...actorWarnings(actors, [...path, 'actors']));
     for (const [pointer, value] of Object.entries(callArguments)) {
       warnings.push(...valueWarnings(value, [...path, 'arguments', pointer], isPlain));
     }
@@ -55,7 +61,7 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
   }
-  warnings.push(...entryWarnings(document));
+  warnings.push(...entryWarnings(document), ...unseenArguments(document));
   return { faults, warnings };
 }
 
@@ -127,6 +133,71 @@ function valueWarnings(value: ValueDocument, path: Path, isPlain: (path: Path) =
     }),
     ...(not === undefined ? [] : valueWarnings(not, [...path, 'not'], isPlain)),
   ];
+}
+
+/** Conditions on actors that none can meet. */
+function actorWarnings({ count, current, each }: ActorsDocument, path: Path): readonly Violation[] {
+  const counts = count === undefined ? undefined : countsFor(count);
+  const found = Object.entries({ current, each }).filter(([, value]) => value !== undefined && isNeverText(value));
+  return [
+    ...(counts?.length === 0
+      ? warningOf([...path, 'count'], `no call can meet it: the number of actors is a number from 0 to ${MAX_ACTORS}`)
+      : []),
+    ...(current !== undefined && counts?.length === 1 && counts[0] === 0
+      ? warningOf([...path, 'current'], 'no call can meet it: count asks for no actor')
+      : []),
+    ...found.flatMap(([key]) => warningOf([...path, key], 'no actor can meet it: its sub is a text')),
+  ];
+}
+
+/** The numbers of actors that a condition accepts; undefined: they depend on the caller. */
+function countsFor(value: ValueDocument): readonly number[] | undefined {
+  const predicates = compilePredicates(value, [], []);
+  if (operandsIn(predicates).length > 0) return undefined;
+  const all = Array.from({ length: MAX_ACTORS + 1 }, (_, count) => count);
+  return all.filter((count) => predicates.every(({ test }) => test(count)));
+}
+
+/** Whether a condition wants another type than a text. */
+function isNeverText(value: ValueDocument): boolean {
+  if (Array.isArray(value)) return !(value as readonly unknown[]).some((each) => typeof each === 'string');
+  if (typeof value !== 'object') return typeof value !== 'string';
+  const { equals, one_of: oneOf, contains, integer, ...others } = value as PredicateDocument;
+  if (contains !== undefined) return true;
+  if (integer === true) return false;
+  const bounds = ['below', 'at_most', 'above', 'at_least'];
+  if (bounds.some((bound) => Object.hasOwn(others, bound))) return true;
+  const compared = [equals, Array.isArray(oneOf) ? (oneOf as readonly Scalar[]) : undefined];
+  return compared.some((each) => each !== undefined && !(isObject(each) && !Array.isArray(each)) && isNeverText(each));
+}
+
+/** Entries with `inner` that name no arguments, beside what is asked of arguments. */
+function unseenArguments(document: PolicyDocument): readonly Violation[] {
+  const { tools = {} } = document;
+  const blind = Object.entries(tools).filter(([, { inner }]) => inner !== undefined && inner.arguments === undefined);
+  if (blind.length === 0) return [];
+  const asked = argumentsAsked(document);
+  return blind.flatMap(([name]) => {
+    const path = asked.find(([, tool]) => tool !== name);
+    if (path === undefined) return [];
+    return warningOf(['tools', name, 'inner'], `has no arguments: ${rulePath(path)} sees none of inner calls`, 'key');
+  });
+}
+
+/** Where a policy asks something of the arguments of tools. */
+function argumentsAsked(document: PolicyDocument): readonly Path[] {
+  const asked: Path[] = [];
+  for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
+    if (path[0] === 'tools' && condition.arguments !== undefined) asked.push([...path, 'arguments']);
+  }
+  for (const [name, { after, never_after: neverAfter, quota = [] }] of Object.entries(document.tools ?? {})) {
+    if (after?.same !== undefined) asked.push(['tools', name, 'after', 'same']);
+    if (neverAfter?.same !== undefined) asked.push(['tools', name, 'never_after', 'same']);
+    for (const [index, { sum }] of quota.entries()) {
+      if (sum !== undefined) asked.push(['tools', name, 'quota', index, 'sum']);
+    }
+  }
+  return asked;
 }
 
 /** Names of claims that `{ claim: NAME }` has, at any depth of a value. */

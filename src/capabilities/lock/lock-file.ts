@@ -112,6 +112,7 @@ export async function readLocks({
 }: PolicyFolderReader): Promise<ReadBesidePolicies> {
   const locks = new Map<string, Lock>();
   const problems: Problem[] = [];
+  const missing = new Map<string, Problem>();
   const texts = new Map<string, string>();
   const strict = having('calls');
   for (const [name, mode] of having('lock')) {
@@ -119,7 +120,7 @@ export async function readLocks({
     const { text, fault } = await files.text(join(path, file));
     if (text === undefined) {
       const message = `${join(label, file)} ${fault}; sallyport lock writes it`;
-      problems.push(problemAt(name, { path: ['lock'], part: 'value', message }));
+      missing.set(name, problemAt(name, { path: ['lock'], part: 'value', message }));
       continue;
     }
     texts.set(file, text);
@@ -128,7 +129,18 @@ export async function readLocks({
     const isStrict = strict.get(name) === 'strict';
     if (found.length === 0) locks.set(name, { mode: mode as Lock['mode'], approved, ...(isStrict && { isStrict }) });
   }
-  return { problems, texts, ofRoute: createOfRoute(locks) };
+  const ofRoute = createOfRoute(locks);
+  return {
+    texts,
+    get problems() {
+      return [...problems, ...missing.values()];
+    },
+    ofRoute(field, route, index) {
+      // No other route can have a lock, which is the problem then.
+      if (route.policy !== undefined && route.protocol !== 'mcp') missing.delete(route.policy.name);
+      return ofRoute(field, route, index);
+    },
+  };
 }
 
 /** Requires that each lock is for one route. */

@@ -3,7 +3,7 @@
  * policy, so that no tool that calls others leads around it.
  */
 
-import { kindOf } from '../../core/lib/json/describe-value.ts';
+import { describeValue, kindOf } from '../../core/lib/json/describe-value.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
 import { MAX_NAME_LENGTH } from '../../core/model/mcp.ts';
@@ -42,6 +42,10 @@ export function compileWrapper(document: InnerDocument, entry: EntryContext): Wr
     return written === undefined ? undefined : compileArgument(written, [...at, member], entry);
   };
   const { each = '', name, arguments: args } = document;
+  if (args === name || args?.startsWith(`${name}/`) === true) {
+    const message = `${describeValue(args)} is at or below name, which is a text: no call can meet it`;
+    entry.faults.push({ path: [...path, 'arguments'], message });
+  }
   const items = each === '' ? '' : `${each}/*`;
   const withArguments = args === undefined ? '' : `, arguments at ${items}${args}`;
   return {
