@@ -185,5 +185,5 @@ test('a command uses the proxy of the environment', async () => {
   expect(said.code).toBe(1);
   expect(proxy.requests.map(({ target }) => target)).toContain(`${url}/.well-known/oauth-authorization-server`);
   const refused = await outcome(args, undefined, { stdin: 's3cr3t-of-the-client', env: { http_proxy: 'socks5://x' } });
-  expect(refused.stderr).toContain('HTTP_PROXY is not the http(s) URL of a proxy');
+  expect(refused.stderr).toContain('HTTP_PROXY is the URL of a SOCKS proxy, which is not supported');
 });

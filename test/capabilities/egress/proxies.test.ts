@@ -247,7 +247,7 @@ describe('the environment', () => {
     leadOwnRequests(createEgress(proxiesIn(env), []));
     for (const scheme of ['http', 'https']) {
       const why = await ownFetch(`${scheme}://0.0.0.0:1/`).then(String, reasonOf);
-      expect(why).toMatch(/^HTTPS?_PROXY is not the http\(s\) URL of a proxy/);
+      expect(why).toMatch(/^HTTPS?_PROXY is the URL of a SOCKS proxy, which is not supported/);
       expect(why).not.toContain('s3cr3t-word');
     }
   });
