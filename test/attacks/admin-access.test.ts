@@ -82,7 +82,10 @@ describe('a compromised upstream that reaches the admin listener', () => {
     const missing = await ask(withToken, `GET ${path}`, 'Host: gateway:9090');
     expect([missing.status, missing.text]).toEqual([401, expect.stringMatching(/^www-authenticate: Bearer\r$/im)]);
     const unset = await ask(gateway, `GET ${path}`, 'Host: gateway:9090');
-    expect([unset.status, unset.text]).toEqual([403, expect.stringContaining('admin: { listen: 0.0.0.0:9090, token:')]);
+    expect([unset.status, unset.text]).toEqual([
+      403,
+      expect.stringContaining('the running gateway has no admin.token'),
+    ]);
   });
 
   test.each([
