@@ -102,7 +102,7 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
     const page = await readFile(new URL('../../../docs/replicas.md', import.meta.url), 'utf8');
     const section = page.slice(page.indexOf('## Access to the store'), page.indexOf('## When the store is unav'));
     const rules = [...section.matchAll(/`([~&+][^`]+)`/g)].flatMap(([, rule = '']) => rule.split(' '));
-    expect(rules).not.toEqual([]);
+    if (rules.length === 0) throw new Error('the page lists no permissions');
     await Promise.all(cluster.nodes.map(({ client }) => client.aclSetUser('gate', ['on', '>s3cr3t', ...rules])));
     url = cluster.url.replace('//:', '//gate:');
   });
