@@ -7,7 +7,7 @@
 import { canonicalJson } from '../../core/lib/json/canonical.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { isObject, type Members } from '../../core/lib/json/own-member.ts';
-import { keysOf } from '../../core/lib/json/pointer.ts';
+import { keysOf, pointerStep } from '../../core/lib/json/pointer.ts';
 import { slowPart } from '../../policy-files/slow-pattern.ts';
 
 /** The longest schema, in bytes of its canonical form. */
@@ -54,11 +54,14 @@ export function compileSchema(schema: unknown): Judge {
   if (bytes > MAX_BYTES) throw new SchemaFault(`a schema of ${bytes} bytes, of at most ${MAX_BYTES}`);
   const root = new Compiler(schema).compile();
   return (value, isClosed) => {
-    const judgement = new Judgement();
     try {
-      const named = judgement.judge(root, value, '', true);
-      if (named === undefined) return judgement.faults;
-      return isClosed ? judgement.close(named, value) : [];
+      const judgement = new Judgement();
+      const named = judgement.judge(root, value, '', false);
+      if (named !== undefined) return isClosed ? judgement.close(named, value) : [];
+      // Only a value that is not valid needs pointers.
+      const told = new Judgement();
+      told.judge(root, value, '', true);
+      return told.faults;
     } catch (error) {
       // V8 throws a RangeError where a value nests deeper than its stack.
       if (!(error instanceof OutOfSteps || error instanceof RangeError)) throw error;
@@ -175,16 +178,12 @@ class Judgement {
       const isNamed = named.names?.has(key) === true;
       const at = named.names?.get(key);
       if (isNamed && at === undefined) continue;
-      const place = `${pointer}/${escaped(key)}`;
+      const place = pointer + pointerStep(key);
       if (at !== undefined) this.#close(at, inner, place);
       else if (!isNamed && !Array.isArray(value)) this.fault(place, 'unevaluatedProperties');
       if (this.faults.length >= MAX_FAULTS) return;
     }
   }
-}
-
-function escaped(key: string): string {
-  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 type Keyword = (compiler: Compiler, value: unknown, schema: Members, node: Node) => Rule;
@@ -412,7 +411,7 @@ function inner(
 ): boolean {
   const hasMembers = typeof value === 'object' && value !== null;
   // Where no fault is noted, no pointer is needed.
-  const found = judgement.judge(node, value, isTold ? `${pointer}/${escaped(key)}` : '', isTold);
+  const found = judgement.judge(node, value, isTold ? pointer + pointerStep(key) : '', isTold);
   named.name(key, hasMembers ? (found ?? new Named()) : undefined);
   return found !== undefined;
 }
@@ -436,12 +435,7 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** The rules of keywords, in the order in which they are judged. Those that see what others evaluated come last. */
 const keywords: Readonly<Record<string, Keyword>> = {
   $ref(compiler, value, _schema, node) {
-    const target = compiler.inPlace(compiler.target(value), node);
-    return (judgement, instance, pointer, named, isTold) => {
-      const found = judgement.judge(target, instance, pointer, isTold);
-      if (found !== undefined) named.merge(found);
-      return found !== undefined;
-    };
+    return everyInPlace([compiler.inPlace(compiler.target(value), node)]);
   },
   $dynamicRef() {
     throw new SchemaFault('$dynamicRef, which is not supported');
@@ -558,20 +552,14 @@ const keywords: Readonly<Record<string, Keyword>> = {
     const all = compiler
       .map(value, 'dependentRequired')
       .map(([key, names]) => [key, compiler.texts(names, 'dependentRequired')] as const);
-    return onObjects((judgement, object, pointer, _named, isTold) =>
-      all.every(
-        ([key, names]) =>
-          !Object.hasOwn(object, key) ||
-          lacksNone(names, object, { judgement, pointer, isTold, keyword: 'dependentRequired' }),
-      ),
-    );
+    return requiredBeside(all, 'dependentRequired');
   },
   propertyNames(compiler, value) {
     const node = compiler.node(value);
     return onObjects((judgement, object, pointer, _named, isTold) =>
       Object.keys(object).every((key) => {
         if (judgement.judge(node, key, pointer, false) !== undefined) return true;
-        if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'propertyNames');
+        if (isTold) judgement.fault(pointer + pointerStep(key), 'propertyNames');
         return false;
       }),
     );
@@ -610,18 +598,8 @@ const keywords: Readonly<Record<string, Keyword>> = {
     const patterns = compiler
       .map(patternProperties, 'patternProperties')
       .map(([source]) => compiler.pattern(source, 'patternProperties'));
-    return onObjects((judgement, object, pointer, named, isTold) => {
-      let holds = true;
-      for (const key of Object.keys(object)) {
-        judgement.spend();
-        if (own.has(key) || patterns.some((matches) => matches(judgement, key))) continue;
-        if (node.isFalse) {
-          if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'additionalProperties');
-          holds = false;
-        } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
-      }
-      return holds;
-    });
+    const isKnown: IsKnown = (judgement, key) => own.has(key) || patterns.some((matches) => matches(judgement, key));
+    return onOthers(node, 'additionalProperties', isKnown);
   },
   dependentSchemas(compiler, value, _schema, node) {
     return dependent(
@@ -636,47 +614,14 @@ const keywords: Readonly<Record<string, Keyword>> = {
     const schemas = dependent(
       all.flatMap(([key, each]) => (Array.isArray(each) ? [] : [[key, compiler.inPlace(each, node)] as const])),
     );
-    const required = onObjects((judgement, object, pointer, _named, isTold) =>
-      names.every(
-        ([key, wanted]) =>
-          !Object.hasOwn(object, key) ||
-          lacksNone(wanted, object, { judgement, pointer, isTold, keyword: 'dependencies' }),
-      ),
-    );
+    const required = requiredBeside(names, 'dependencies');
     return (...about) => required(...about) && schemas(...about);
   },
   allOf(compiler, value, _schema, node) {
-    const nodes = compiler.list(value, 'allOf').map((each) => compiler.inPlace(each, node));
-    return (judgement, instance, pointer, named, isTold) => {
-      let holds = true;
-      for (const each of nodes) {
-        const found = judgement.judge(each, instance, pointer, isTold);
-        if (found === undefined) holds = false;
-        else named.merge(found);
-      }
-      return holds;
-    };
+    return everyInPlace(compiler.list(value, 'allOf').map((each) => compiler.inPlace(each, node)));
   },
-  anyOf(compiler, value, _schema, node) {
-    const nodes = compiler.list(value, 'anyOf').map((each) => compiler.inPlace(each, node));
-    return (judgement, instance, pointer, named) => {
-      const found = nodes
-        .map((each) => judgement.judge(each, instance, pointer, false))
-        .filter((each) => each !== undefined);
-      for (const each of found) named.merge(each);
-      return found.length > 0;
-    };
-  },
-  oneOf(compiler, value, _schema, node) {
-    const nodes = compiler.list(value, 'oneOf').map((each) => compiler.inPlace(each, node));
-    return (judgement, instance, pointer, named) => {
-      const found = nodes
-        .map((each) => judgement.judge(each, instance, pointer, false))
-        .filter((each) => each !== undefined);
-      for (const each of found) named.merge(each);
-      return found.length === 1;
-    };
-  },
+  anyOf: alternatives('anyOf', (holding) => holding > 0),
+  oneOf: alternatives('oneOf', (holding) => holding === 1),
   not(compiler, value, _schema, node) {
     const excluded = compiler.inPlace(value, node);
     return (judgement, instance, pointer) => judgement.judge(excluded, instance, pointer, false) === undefined;
@@ -697,19 +642,8 @@ const keywords: Readonly<Record<string, Keyword>> = {
     };
   },
   unevaluatedProperties(compiler, value) {
-    const node = compiler.node(value);
-    return onObjects((judgement, object, pointer, named, isTold) => {
-      let holds = true;
-      for (const key of Object.keys(object)) {
-        judgement.spend();
-        if (named.names?.has(key) === true) continue;
-        if (node.isFalse) {
-          if (isTold) judgement.fault(`${pointer}/${escaped(key)}`, 'unevaluatedProperties');
-          holds = false;
-        } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
-      }
-      return holds;
-    });
+    const isKnown: IsKnown = (_judgement, key, named) => named.names?.has(key) === true;
+    return onOthers(compiler.node(value), 'unevaluatedProperties', isKnown);
   },
   unevaluatedItems(compiler, value) {
     const node = compiler.node(value);
@@ -746,6 +680,52 @@ function sameAs(values: readonly unknown[]): Rule {
     named.isWhole = true;
     return true;
   };
+}
+
+/** Holds where all of these schemas hold, which say what they say at the same place. */
+function everyInPlace(nodes: readonly Node[]): Rule {
+  return (judgement, instance, pointer, named, isTold) => {
+    let holds = true;
+    for (const each of nodes) {
+      const found = judgement.judge(each, instance, pointer, isTold);
+      if (found === undefined) holds = false;
+      else named.merge(found);
+    }
+    return holds;
+  };
+}
+
+/** Holds by the number of these schemas that hold. Those say what they say at the same place. */
+function alternatives(keyword: string, isMet: (holding: number) => boolean): Keyword {
+  return (compiler, value, _schema, node) => {
+    const nodes = compiler.list(value, keyword).map((each) => compiler.inPlace(each, node));
+    return (judgement, instance, pointer, named) => {
+      const found = nodes
+        .map((each) => judgement.judge(each, instance, pointer, false))
+        .filter((each) => each !== undefined);
+      for (const each of found) named.merge(each);
+      return isMet(found.length);
+    };
+  };
+}
+
+/** Whether another keyword of the schema speaks of a member. */
+type IsKnown = (judgement: Judgement, key: string, named: Named) => boolean;
+
+/** A rule on the members that no other keyword speaks of. */
+function onOthers(node: Node, keyword: string, isKnown: IsKnown): Rule {
+  return onObjects((judgement, object, pointer, named, isTold) => {
+    let holds = true;
+    for (const key of Object.keys(object)) {
+      judgement.spend();
+      if (isKnown(judgement, key, named)) continue;
+      if (node.isFalse) {
+        if (isTold) judgement.fault(pointer + pointerStep(key), keyword);
+        holds = false;
+      } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
+    }
+    return holds;
+  });
 }
 
 interface ListContext {
@@ -789,8 +769,18 @@ function lacksNone(
   { judgement, pointer, isTold, keyword }: LackContext,
 ): boolean {
   const missing = names.filter((name) => !Object.hasOwn(object, name));
-  if (isTold) for (const name of missing) judgement.fault(`${pointer}/${escaped(name)}`, keyword);
+  if (isTold) for (const name of missing) judgement.fault(pointer + pointerStep(name), keyword);
   return missing.length === 0;
+}
+
+/** A rule on the members that must stand beside others. */
+function requiredBeside(all: readonly (readonly [string, readonly string[]])[], keyword: string): Rule {
+  return onObjects((judgement, object, pointer, _named, isTold) =>
+    all.every(
+      ([key, names]) =>
+        !Object.hasOwn(object, key) || lacksNone(names, object, { judgement, pointer, isTold, keyword }),
+    ),
+  );
 }
 
 function dependent(nodes: readonly (readonly [string, Node])[]): Rule {

@@ -1,4 +1,5 @@
 import { describeValue } from '../lib/json/describe-value.ts';
+import { pointerStep } from '../lib/json/pointer.ts';
 
 /** The mistake in the name of a claim: the path to a member in a notation other than a JSON Pointer. */
 export function claimPathMistake(name: string): string | undefined {
@@ -9,8 +10,8 @@ export function claimPathMistake(name: string): string | undefined {
   if (second !== undefined && others.length === 0 && /^(?:claims?|token|jwt)$/i.test(first)) {
     return `${literal}; write ${describeValue(second)}`;
   }
-  const pointer = steps.length === 1 ? first : pointerTo(steps);
-  return `${literal}; write ${describeValue(pointer)}, or ${describeValue(pointerTo([name]))} if this name is meant`;
+  const pointer = steps.length === 1 ? first : steps.map(pointerStep).join('');
+  return `${literal}; write ${describeValue(pointer)}, or ${describeValue(pointerStep(name))} if this name is meant`;
 }
 
 const step = String.raw`[A-Za-z_][\w-]*`;
@@ -22,8 +23,4 @@ function stepsOf(name: string): readonly string[] | undefined {
   if (!dotted.test(name) && !/^\$\.\w/.test(name)) return undefined;
   const steps = name.replace(/^\$\.?/, '').match(/\[[^\]]*\]|[^.[]+/g) ?? [];
   return steps.map((each) => each.replaceAll(/^\[['"]?|['"]?\]$/g, ''));
-}
-
-function pointerTo(steps: readonly string[]): string {
-  return steps.map((each) => `/${each.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -63,6 +63,11 @@ export function pointerKey(token: string): string {
   return token.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** The step of a JSON Pointer to a member: the reverse of {@link pointerKey}, with its slash. */
+export function pointerStep(key: string): string {
+  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
 function requireNoVariant(object: object, key: string): void {
   if (hasCaseVariant(object, key)) throw new Error(`a key that differs from ${JSON.stringify(key)} only in case`);
 }
