@@ -10,7 +10,7 @@ import {
   Provider,
   type RefreshToken,
 } from 'oidc-provider';
-import { nameGrants } from '../../src/front-door/adapter.ts';
+import { nameGrants } from '../../src/front-door/token-ids.ts';
 import { createReplayMemory } from '../../src/tokens/replay-memory.ts';
 import { accountOf } from './accounts.ts';
 import { dynamicClientPolicy, gatewayId, passwordAcr } from './clients.ts';

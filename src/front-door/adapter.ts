@@ -1,5 +1,4 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Adapter, type AdapterFactory, type AdapterPayload, errors, type Provider } from 'oidc-provider';
+import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
@@ -8,6 +7,7 @@ import { digestOf } from '../core/lib/digest.ts';
 import { full, isRecordKind, type RecordKind, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
 import { type RefreshGrace, UsedMeanwhile } from './refresh-grace.ts';
+import { usedGrant } from './token-ids.ts';
 import { type DeviceParts, findByUserCode, requirePace, saveDevice } from './devices.ts';
 
 /** The life of a new registration without a first use, so that a flood does not keep clients out for longer. */
@@ -23,7 +23,7 @@ export interface AdapterParts extends DeviceParts {
   readonly registrationMs: number;
   /** The network that a request under way comes from: a registration counts for it until its first use. */
   readonly registrant?: () => string;
-  /** The key of the ids of codes and refresh tokens, as `nameGrants` has it. */
+  /** The key of the ids of codes and refresh tokens, as `token-ids.ts` has it. */
   readonly tokenKey: string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
   readonly onRevoked: (tokens: readonly string[]) => Promise<void>;
@@ -262,53 +262,4 @@ async function endUsed(model: ReusedGrant['model'], id: string, parts: AdapterPa
 
 function setOf(model: string, grant: string): string {
   return `${model} ${grant}`;
-}
-
-interface Saved {
-  readonly grantId?: string;
-  /** Seconds. */
-  readonly expiration: number;
-}
-
-/**
- * Has each code and each refresh token name its grant and its expiry, besides 128 random bits and a MAC. A used one is
- * then known without a record: one that has no record and has not expired. Records of used tokens would be kept for two
- * weeks, in any number. Without the MAC, an attacker with an old code could forge one that ends its grant.
- *
- * @param key What only this authorization server knows, on all replicas.
- */
-export function nameGrants(
-  { AuthorizationCode, RefreshToken }: Provider,
-  clock: Clock,
-  key: string,
-  grace?: RefreshGrace,
-): void {
-  for (const model of [AuthorizationCode, RefreshToken]) {
-    const { prototype } = model;
-    Object.defineProperty(prototype, 'generateTokenId', {
-      value(this: Saved): string {
-        return (model === RefreshToken ? grace?.nextId() : undefined) ?? newTokenId(this, clock(), key);
-      },
-    });
-  }
-}
-
-/** A new id of a code or a refresh token. */
-export function newTokenId({ grantId = '', expiration }: Saved, nowMs: number, key: string): string {
-  const expiresAt = Math.floor(nowMs / 1000) + expiration;
-  const random = randomBytes(16).toString('base64url');
-  const named = [digestOf(grantId), expiresAt.toString(36), random].join('.');
-  return `${named}.${macOf(named, key)}`;
-}
-
-/** The digest of the grant that an id names; undefined for an expired one, and for any text that was no id. */
-function usedGrant(id: string, nowMs: number, key: string): string | undefined {
-  const [, named, grant, expiry = '', mac = ''] =
-    /^(([\w-]{43})\.([0-9a-z]{1,8})\.[\w-]{22})\.([\w-]{43})$/.exec(id) ?? [];
-  if (named === undefined || Number.parseInt(expiry, 36) * 1000 <= nowMs) return undefined;
-  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(named, key))) ? grant : undefined;
-}
-
-function macOf(named: string, key: string): string {
-  return createHmac('sha256', key).update(`token ${named}`).digest('base64url');
 }

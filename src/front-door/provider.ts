@@ -9,7 +9,7 @@ import {
 import type { Clock } from '../core/lib/clock.ts';
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
-import { createAdapter, nameGrants } from './adapter.ts';
+import { createAdapter } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions, type JwtBearerRequest } from './assertions.ts';
 import { type BrowserBinding, INTERACTION_SECONDS } from './browser-binding.ts';
@@ -29,6 +29,7 @@ import { showPage } from './page.ts';
 import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
 import { registeredClients } from './clients.ts';
+import { nameGrants } from './token-ids.ts';
 import { RefreshGrace } from './refresh-grace.ts';
 import type { Resources } from './resources.ts';
 import { routes } from './routes.ts';
@@ -229,7 +230,7 @@ export function createProvider(parts: ProviderParts): Provider {
       await grace.answer(ctx);
     });
   }
-  nameGrants(provider, clock, keys.cookie, grace);
+  nameGrants(provider, clock, keys.cookie, () => grace?.nextId());
   findNoBlocked(provider, parts.revocations);
   // oidc-provider looks first and writes then: two replicas could both accept one assertion of a client. It counts for
   // the address: a public client is one for all its people. oidc-provider compares `exp`, which may have a fraction,

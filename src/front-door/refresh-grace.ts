@@ -6,13 +6,13 @@
  * @module
  */
 
-import { createHmac } from 'node:crypto';
 import { calculateJwkThumbprint, decodeProtectedHeader } from 'jose';
 import { type AdapterPayload, type KoaContextWithOIDC, Provider } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
 import { digestOf } from '../core/lib/digest.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { Store } from './store.ts';
+import { successorOf } from './token-ids.ts';
 
 /** The parts of the grace. */
 export interface RefreshGraceParts {
@@ -93,7 +93,7 @@ export class RefreshGrace {
   /** The id of the token that takes the place of the one of the request under way; undefined where none does. */
   nextId(): string | undefined {
     const use = Provider.ctx && this.#uses.get(Provider.ctx);
-    return use?.by === 'this' ? this.#successorOf(use.id) : undefined;
+    return use?.by === 'this' ? successorOf(use.id, this.#parts.tokenKey) : undefined;
   }
 
   /** Puts the current refresh token in the place of a used one into an answer. */
@@ -104,21 +104,13 @@ export class RefreshGrace {
   }
 
   async #currentOf(id: string): Promise<string> {
-    let current = this.#successorOf(id);
+    const { store, tokenKey } = this.#parts;
+    let current = successorOf(id, tokenKey);
     for (let left = MAX_SUCCESSORS; left > 0; left -= 1) {
-      if ((await this.#parts.store.get('UsedRefreshToken', digestOf(current))) === undefined) break;
-      current = this.#successorOf(current);
+      if ((await store.get('UsedRefreshToken', digestOf(current))) === undefined) break;
+      current = successorOf(current, tokenKey);
     }
     return current;
-  }
-
-  /** A refresh token has the digest of its grant and its expiry before its random part; a chain ends at one time. */
-  #successorOf(id: string): string {
-    const { tokenKey } = this.#parts;
-    const [grant = '', expiry = ''] = id.split('.');
-    const random = createHmac('sha256', tokenKey).update(`next ${id}`).digest().subarray(0, 16).toString('base64url');
-    const named = [grant, expiry, random].join('.');
-    return `${named}.${createHmac('sha256', tokenKey).update(`token ${named}`).digest('base64url')}`;
   }
 }
 

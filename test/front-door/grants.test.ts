@@ -1,7 +1,8 @@
 /** The tokens of one grant, as the storage of the front door lists them. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { AdapterFactory } from 'oidc-provider';
-import { createAdapter, newTokenId } from '../../src/front-door/adapter.ts';
+import { createAdapter } from '../../src/front-door/adapter.ts';
+import { newTokenId } from '../../src/front-door/token-ids.ts';
 import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import type { Store } from '../../src/front-door/store.ts';
 
