@@ -15,7 +15,7 @@ import { type PolicyDocument, PolicyError, type PolicyFault } from './document.t
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
 import { compileListing, type Listing } from './listing.ts';
-import type { OpenPart, LanguagePart } from './part.ts';
+import { innerPartIn, type LanguagePart, type OpenPart } from './part.ts';
 import { createPlans } from './plan.ts';
 import { operandsIn } from './predicate.ts';
 
@@ -92,8 +92,7 @@ function opened(
 const noCalls: readonly McpAttempt[] = [];
 
 function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
-  const { part, of } = open.find((each) => each.part.inner !== undefined) ?? {};
-  const inner = part?.inner;
+  const [inner, of] = innerPartIn(open) ?? [];
   return inner === undefined || of === undefined ? () => noCalls : (attempt) => inner.calls(of, attempt);
 }
 
