@@ -3,6 +3,7 @@ import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../core/model/store.ts';
 import type { Capability, OwnListener } from './capability.ts';
+import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
 import type { Config } from '../core/model/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
@@ -64,6 +65,11 @@ export const openEgress: NonNullable<Capability['openEgress']> = async (config, 
   }
   return undefined;
 };
+
+/** Leads all later requests of this process as a configuration says, or without one as the environment does. */
+export async function leadRequests(config: Parameters<typeof openEgress>[0]): Promise<void> {
+  leadOwnRequests(await openEgress(config, process.env));
+}
 
 /** Opens traces; undefined: none are configured. */
 export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {

@@ -6,11 +6,10 @@ import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
-import { openEgress, openStore, revocations } from '../capabilities/all.ts';
-import { OWN_REQUESTS_LED } from '../serve/reloadable-gateway.ts';
+import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
 import { listenFault } from '../serve/start.ts';
 import type { LogStore } from '../core/model/store.ts';
-import { leadOwnRequests, ownEgress } from '../core/lib/http/own-requests.ts';
+import { OWN_REQUESTS_LED, ownEgress } from '../core/lib/http/own-requests.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
 import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';
@@ -41,7 +40,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     process.stderr.write(`${file}: ${missing}\n`);
     return 1;
   }
-  leadOwnRequests(await openEgress(config, process.env));
+  await leadRequests(config);
   const stopped = untilSignal();
   const lines = createJsonLines(standardOutput());
   const log = new Log(config.log, lines);
@@ -80,7 +79,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
     async function reload(): Promise<void> {
       try {
         const next = await load(file);
-        leadOwnRequests(await openEgress(next.config, process.env));
+        await leadRequests(next.config);
         if (missingIn(next) === undefined) running.reload(next.config);
         told?.use(next.config);
         log.configure(next.config.log);

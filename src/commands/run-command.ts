@@ -3,8 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' };
 import type { Command, Option, Options, Values } from '../capabilities/command.ts';
 import { commands } from './commands.ts';
 import { type ExitCode, Failure, print, reportProblems, UsageError } from '../capabilities/terminal.ts';
-import { openEgress } from '../capabilities/all.ts';
-import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
+import { leadRequests } from '../capabilities/all.ts';
 import { printable } from '../core/lib/wording.ts';
 import { commandHelp, helpOption, programHelp, programOptions, unknownCommand, unknownOption } from './help.ts';
 
@@ -24,7 +23,7 @@ export async function runCommand(argv: readonly string[]): Promise<ExitCode> {
     if (values['help'] === true) return print(commandHelp(name, command));
     requireArgument(command, line.argument);
     // A command without a configuration calls servers too. One with its own `egress` replaces this.
-    leadOwnRequests(await openEgress(undefined, process.env));
+    await leadRequests(undefined);
     return await command.run(line.argument, values, commands, line.more);
   } catch (error) {
     if (error instanceof UsageError) return misuse(error.message, `sallyport help ${name}`);

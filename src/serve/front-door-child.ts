@@ -4,10 +4,9 @@ import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
 import type { FrontDoorObserver } from '../core/model/front-door.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
-import { openEgress, openStore, revocations } from '../capabilities/all.ts';
+import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
 import type { ToldRevocations } from '../capabilities/capability.ts';
 import { listenFault, obeyParent } from './start.ts';
-import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
 import { stackOf } from '../core/lib/wording.ts';
 
 type LogEvent = Extract<FromFrontDoor, { kind: 'event' }>['event'];
@@ -43,7 +42,7 @@ async function begin(
 ): Promise<Running> {
   try {
     const config = await loadSnapshot(file, snapshot);
-    leadOwnRequests(await openEgress(config, process.env));
+    await leadRequests(config);
     const log = (...event: LogEvent): void => tell({ kind: 'event', event });
     const told = revocations?.settingsOf(config) && (await revocations.follow(config, { log, openStore }));
     onKnown(told);
@@ -71,7 +70,7 @@ async function endAfter(message: FromFrontDoor): Promise<never> {
 async function reload(running: Running | undefined, file: string, snapshot: Snapshot): Promise<void> {
   try {
     const config = await loadSnapshot(file, snapshot);
-    leadOwnRequests(await openEgress(config, process.env));
+    await leadRequests(config);
     // Without the section, the newest one stays: the gateway says that a restart is needed.
     if (config.frontDoor !== undefined) running?.reload(config);
     running?.told?.use(config);

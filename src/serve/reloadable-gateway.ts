@@ -19,7 +19,7 @@ import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';
 import type { Config } from '../core/model/config.ts';
-import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
+import { leadOwnRequests, OWN_REQUESTS_LED } from '../core/lib/http/own-requests.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../core/model/front-door.ts';
 import type { StoreState, RateLimiters } from '../core/model/shared.ts';
@@ -241,9 +241,6 @@ async function showPage(call: Call, page: PersonPage): Promise<void> {
   const shown = plainPage(page);
   answer(call, 200, pageHeaders(shown), document(shown));
 }
-
-/** The line of the log that says which proxies lead requests of the gateway's own, by the scheme of the target. */
-export const OWN_REQUESTS_LED = "a proxy leads the gateway's own requests";
 
 type Clients = ConfigScope['clients'];
 

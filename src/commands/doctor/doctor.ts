@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { load } from '../../serve/config/load.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
-import { capabilities, openEgress } from '../../capabilities/all.ts';
-import { isLed, leadOwnRequests } from '../../core/lib/http/own-requests.ts';
+import { capabilities, leadRequests } from '../../capabilities/all.ts';
+import { isLed } from '../../core/lib/http/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import { innerKey } from '../../policy-parts/inner/key.ts';
@@ -36,7 +36,7 @@ export async function doctor({ config: file, token, route, client, register }: O
   if (client !== undefined && token !== undefined) throw new UsageError('--client cannot be combined with --token');
   const value = await tokenOnStdin(token);
   const { config, secrets } = await load(file);
-  leadOwnRequests(await openEgress(config, process.env));
+  await leadRequests(config);
   const counts = { ok: 0, warn: 0, fail: 0 };
   const findings =
     client === undefined

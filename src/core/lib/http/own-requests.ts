@@ -17,6 +17,9 @@ export interface Egress {
   readonly agentFor: (target: URL) => Agent | undefined;
 }
 
+/** The line of the log that says which proxies lead requests of the gateway's own, by the scheme of the target. */
+export const OWN_REQUESTS_LED = "a proxy leads the gateway's own requests";
+
 let current: Egress | undefined;
 
 /**
