@@ -42,14 +42,20 @@ export const capabilities: readonly Capability[] = [
   egress,
 ];
 
-/** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
-export const openLines: NonNullable<Capability['openLines']> = async (config, clock, meters) => {
-  for (const { openLines: opens } of capabilities) {
-    const opened = await opens?.(config, clock, meters);
+/** What the first capability opens that opens anything; undefined: none does. */
+async function firstOpened<Opened>(
+  open: (capability: Capability) => Promise<Opened | undefined> | undefined,
+): Promise<Opened | undefined> {
+  for (const capability of capabilities) {
+    const opened = await open(capability);
     if (opened !== undefined) return opened;
   }
   return undefined;
-};
+}
+
+/** Opens what a capability does with the lines of the log; undefined: nothing. @throws {ConfigError} */
+export const openLines: NonNullable<Capability['openLines']> = async (...about) =>
+  firstOpened(({ openLines: opens }) => opens?.(...about));
 
 /** The listeners of capabilities, besides the one of clients. */
 export async function openListeners(config: Config): Promise<readonly OwnListener[]> {
@@ -58,13 +64,8 @@ export async function openListeners(config: Config): Promise<readonly OwnListene
 }
 
 /** Opens what leads requests of this process; undefined: they go directly. */
-export const openEgress: NonNullable<Capability['openEgress']> = async (config, env) => {
-  for (const { openEgress: opens } of capabilities) {
-    const opened = await opens?.(config, env);
-    if (opened !== undefined) return opened;
-  }
-  return undefined;
-};
+export const openEgress: NonNullable<Capability['openEgress']> = async (...about) =>
+  firstOpened(({ openEgress: opens }) => opens?.(...about));
 
 /** Leads all later requests of this process as a configuration says, or without one as the environment does. */
 export async function leadRequests(config: Parameters<typeof openEgress>[0]): Promise<void> {
@@ -72,13 +73,8 @@ export async function leadRequests(config: Parameters<typeof openEgress>[0]): Pr
 }
 
 /** Opens traces; undefined: none are configured. */
-export const openTracing: NonNullable<Capability['openTracing']> = async (config, parts) => {
-  for (const { openTracing: opens } of capabilities) {
-    const opened = await opens?.(config, parts);
-    if (opened !== undefined) return opened;
-  }
-  return undefined;
-};
+export const openTracing: NonNullable<Capability['openTracing']> = async (...about) =>
+  firstOpened(({ openTracing: opens }) => opens?.(...about));
 
 /** Checks the lines of a log; undefined: no capability links them. */
 export const verifyLog = capabilities.find((each) => each.verifyLog !== undefined)?.verifyLog;

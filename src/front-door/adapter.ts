@@ -1,5 +1,4 @@
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
-import type { Clock } from '../core/lib/clock.ts';
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';

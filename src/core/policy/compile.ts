@@ -15,8 +15,8 @@ import { type PolicyDocument, PolicyError, type PolicyFault } from './document.t
 import { type MemberReader, unreachable } from '../lib/json/pointer.ts';
 import type { Entry } from './entry.ts';
 import { compileListing, type Listing } from './listing.ts';
-import { innerPartIn, type LanguagePart, type OpenPart } from './part.ts';
-import { createPlans } from './plan.ts';
+import type { LanguagePart, OpenPart } from './part.ts';
+import { createPlans, innerPartIn } from './plan.ts';
 import { operandsIn } from './predicate.ts';
 
 /**
@@ -92,7 +92,7 @@ function opened(
 const noCalls: readonly McpAttempt[] = [];
 
 function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
-  const [inner, of] = innerPartIn(open) ?? [];
+  const { inner, of } = innerPartIn(open) ?? {};
   return inner === undefined || of === undefined ? () => noCalls : (attempt) => inner.calls(of, attempt);
 }
 

@@ -68,11 +68,3 @@ export interface OpenPart {
   readonly part: LanguagePart;
   readonly of: object;
 }
-
-/** The part of a policy that decides calls as several, with what it is of this policy; undefined: none does. */
-export function innerPartIn(
-  open: readonly OpenPart[],
-): readonly [NonNullable<LanguagePart['inner']>, object] | undefined {
-  for (const { part, of } of open) if (part.inner !== undefined) return [part.inner, of];
-  return undefined;
-}

@@ -13,7 +13,7 @@ import { argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import { type DecidingPlan, innerPartIn, type OpenPart, type PlanPart } from './part.ts';
+import type { DecidingPlan, OpenPart, PlanPart } from './part.ts';
 import type { Step } from './step.ts';
 import { explainVariable, targetAt, variableDenial } from './variable.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
@@ -215,8 +215,13 @@ interface PlanNode {
 /** Finds the plan of each call. It is made once, unless the call has many entries or inner calls. */
 export function createPlans(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => DecidingPlan {
   const planOf = createPlansOfOne(own, listing);
-  const [inner, of] = innerPartIn(own.open) ?? [];
+  const { inner, of } = innerPartIn(own.open) ?? {};
   return inner === undefined || of === undefined ? planOf : (attempt) => inner.plan(of, attempt, planOf);
+}
+
+/** The part of a policy that decides calls as several, with what it is of this policy; undefined: none does. */
+export function innerPartIn(open: readonly OpenPart[]) {
+  return open.flatMap(({ part: { inner }, of }) => (inner === undefined ? [] : { inner, of }))[0];
 }
 
 /** The plans of calls, each without its inner calls. */

@@ -95,15 +95,12 @@ export function unreachableRequests(
   const policies = new Set(routes.flatMap(({ policy }) => (policy?.listsRequests === true ? policy : [])));
   return [...policies].flatMap((policy) => {
     const own = routes.filter((route) => route.policy === policy);
+    const paths = own.map(({ path }) => path);
     const others = routes.filter((route) => route.policy !== policy).map(({ path }) => path);
     const takesSlashes = own.some(({ encodedSlashes }) => encodedSlashes === 'pass');
     const flawOf = (name: string): string | undefined => {
-      const isServed = isServedBelow(
-        name,
-        own.map(({ path }) => path),
-        others,
-      );
-      if (!isServed) return 'matches no path of the routes with this policy; a path is that of the whole request';
+      if (!isServedBelow(name, paths, others))
+        return 'matches no path of the routes with this policy; a path is that of the whole request';
       if (takesSlashes || !/%2f/i.test(name)) return undefined;
       return 'has %2F, which no route with this policy takes: set encoded_slashes: pass there';
     };
