@@ -8,7 +8,7 @@ import { approvalsIn, rulesOverTime } from '../prove/parts.ts';
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import { type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import { decisionWith } from '../../policy-parts/approvals/needed-approval.ts';
+import { decisionWith } from '../review/given-approval.ts';
 import { compiledRules, compilePolicy } from '../../core/policy/compile.ts';
 import type { Rules } from '../../core/policy/decide.ts';
 import type { HistoryRule } from '../../policy-parts/history/rules.ts';

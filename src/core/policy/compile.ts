@@ -65,7 +65,7 @@ export function compilePolicy(
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
-    innerCalls: innerCallsBy(open),
+    ...innerCallsBy(open),
     parts: inPolicy,
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
@@ -91,9 +91,10 @@ function opened(
 
 const noCalls: readonly McpAttempt[] = [];
 
-function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
+function innerCallsBy(open: readonly OpenPart[]): Pick<Policy, 'innerCalls' | 'callsOthers'> {
   const { inner, of } = innerPartIn(open) ?? {};
-  return inner === undefined || of === undefined ? () => noCalls : (attempt) => inner.calls(of, attempt);
+  if (inner === undefined || of === undefined) return { innerCalls: () => noCalls, callsOthers: () => false };
+  return { innerCalls: (attempt) => inner.calls(of, attempt), callsOthers: (tool) => inner.isIn(of, tool) };
 }
 
 /** `mode: shadow` refuses nothing, and `lock: deny` does. */
