@@ -5,7 +5,7 @@
  *   policy language.
  * - `validators.js`, by ajv: to load ajv and to compile the schemas at start would take more than 20 times as long as to
  *   load that.
- * - `validators.d.ts`: its types, and the type of each section of `gateway.yaml`.
+ * - `validators.d.ts`: its types, the type of each section of `gateway.yaml`, and the types of policies.
  *
  *     npm run schemas
  *
@@ -16,6 +16,7 @@ import { writeFile } from 'node:fs/promises';
 import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { composedSchema } from './compose.ts';
+import { documentTypes } from './document-types.ts';
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
@@ -84,7 +85,8 @@ export type GatewayKeys = ${typeOf(gateway)};
 export type RestartKey = ${restartKeys(gateway)
     .map((key) => JSON.stringify(key))
     .join(' | ')};
-${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}`;
+${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}
+${documentTypes(policy)}`;
 }
 
 /** The part of JSON Schema that types are made of. */

@@ -24,7 +24,7 @@ import type { Path } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
 
 interface PolicyMistakes {
-  /** What no caller could satisfy. */
+  /** What no caller could satisfy, and what contradicts itself. */
   readonly faults: readonly Violation[];
   /** What may be meant. */
   readonly warnings: readonly Violation[];
@@ -60,6 +60,8 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
   }
+  for (const { faultsIn } of languageParts)
+    for (const { path, message } of faultsIn?.(document) ?? []) faults.push({ path, part: 'value', message });
   warnings.push(...entryWarnings(document), ...unseenArguments(document));
   return { faults, warnings };
 }

@@ -1,9 +1,9 @@
 import type { Policy } from '../core/model/policy.ts';
 import { compilePolicy as compileWith } from '../core/policy/compile.ts';
 import type { PolicyDocument } from '../core/policy/document.ts';
-import { languageParts } from './parts.ts';
+import { languageParts, loaded } from './parts.ts';
 
-const parts = await Promise.all(languageParts.map(async ({ load }) => load()));
+const parts = await loaded(languageParts);
 
 /** Compiles a policy in the whole language, as `core/policy/compile.ts` says. @throws {PolicyError} */
 export function compilePolicy(name: string, document: PolicyDocument, revision = name): Policy {

@@ -1,4 +1,10 @@
-import type { ConditionsInParts, DocumentPath, EntryDocument } from '../core/policy/document.ts';
+import type {
+  ConditionsInParts,
+  DocumentPath,
+  EntryDocument,
+  PolicyDocument,
+  PolicyFault,
+} from '../core/policy/document.ts';
 import type { LanguagePart } from '../core/policy/part.ts';
 
 /** A text of an entry that names tools or a claim. */
@@ -10,9 +16,14 @@ export interface PlacedName {
 
 /** What is known of a part of the policy language before its code is loaded. */
 export interface PartManifest {
-  /** Its keys of entries; its `schema.json` has them too. */
+  /** Its keys of entries. Its `schema.json` has them too, and those of policies. */
   readonly keys: readonly string[];
-  readonly load: () => Promise<LanguagePart>;
+  /** Loads what compiles them. Default: it has none. */
+  readonly load?: () => Promise<LanguagePart>;
+  /** Its keys of policies for MCP routes. */
+  readonly ofMcp?: readonly string[];
+  /** What contradicts another key of the policy. */
+  readonly faultsIn?: (document: PolicyDocument) => readonly PolicyFault[];
   /** The conditions under its keys. */
   readonly conditionsIn?: ConditionsInParts;
   /** The names of tools and claims under its keys, apart from those in conditions. */

@@ -1,6 +1,6 @@
 import type { DocumentPath } from '../../core/policy/document.ts';
 import type { PartManifest, PlacedName } from '../part-manifest.ts';
-import type { PastDocument } from './document.ts';
+import type { AfterDocument } from '../../../schema/validators.js';
 
 /** Rules over time. */
 export const history: PartManifest = {
@@ -18,7 +18,7 @@ export const history: PartManifest = {
   ],
 };
 
-function namesInPast(past: PastDocument | undefined, path: DocumentPath): readonly PlacedName[] {
+function namesInPast(past: AfterDocument | undefined, path: DocumentPath): readonly PlacedName[] {
   if (past === undefined) return [];
   const { tool = [], by } = past;
   const at = [...path, 'tool'];
