@@ -50,7 +50,7 @@ const unreadable = { status: 403, reason: 'argument.denied' };
 const nested = (levels: number): object =>
   levels === 0 ? { tool_name: 'search' } : { tool_name: 'call_tool', parameters: nested(levels - 1) };
 
-describe('a tool that calls others leads around no rule', () => {
+describe('R-362: a tool that calls others leads around no rule', () => {
   test('of the inner tool, which the challenge and the body name', async () => {
     const lacking = { status: 403, reason: 'scope.insufficient', tool: 'transfer_funds' };
     const pay = { tool_name: 'transfer_funds', parameters: { amount: 1 } };

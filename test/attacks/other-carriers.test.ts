@@ -29,7 +29,7 @@ async function called(name: string, members: object): Promise<unknown> {
 const denied = { status: 403, reason: 'argument.denied' };
 
 test.each(['bound', 'counted', 'approved'])(
-  'arguments beside `arguments` reach no tool whose call depends on them: %s',
+  'R-363: arguments beside `arguments` reach no tool whose call depends on them: %s',
   async (tool) => {
     expect(await called(tool, {})).toMatchObject({ status: 200 });
     expect(await called(tool, { secureArguments: { amount: 1000 } })).toEqual(denied);

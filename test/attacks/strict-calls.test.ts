@@ -61,7 +61,7 @@ const invalid = (pointer: string, keyword: string, more: object = {}): object =>
   ...more,
 });
 
-test('arguments that the approved schema does not allow or name reach no server', async () => {
+test('R-364: arguments that the approved schema does not allow or name reach no server', async () => {
   const world = await start();
   world.form = (response, text) =>
     asJson(response, text.replace('"content"', '"structuredContent":{"id":"x"},"content"'));
@@ -106,7 +106,7 @@ test('before a definition was seen, a call waits', async () => {
 test.each([
   ['JSON', asJson],
   ['a stream', asEvents],
-])('a result that the output schema does not allow reaches no client, in %s', async (_name, form) => {
+])('R-365: a result that the output schema does not allow reaches no client, in %s', async (_name, form) => {
   const world = await start();
   const answered = async (structured: string): Promise<string> => {
     world.form = (response, text) => form(response, text.replace('"content"', `${structured}"content"`));

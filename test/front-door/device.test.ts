@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Browser, createBrowser } from '../../demo/browser.ts';
+import { saveDevice } from '../../src/front-door/devices.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
+import { createMemoryStore } from '../../src/front-door/memory-store.ts';
 import { openStore } from '../../src/capabilities/all.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { keepSecret } from '../support/secrecy.ts';
@@ -397,6 +399,25 @@ describe('limits by address', () => {
     );
     expect(ofOne.filter(({ status }) => status === 200)).toHaveLength(300);
   });
+});
+
+test('a network has 600 visits of the page that live, and the pages of others are shown', async () => {
+  const own = await forThisTest(startFrontDoorWorld({ frontDoor: `${frontDoor}\n  limits: { sign_ins: off }` }));
+  const visit = async (address: string) => (await fetch(`${own.issuer}/device`, { headers: from(address) })).status;
+  const answers = await Promise.all(Array.from({ length: 620 }, (_, index) => visit(`2001:db8:8:${index}::1`)));
+  expect(answers.filter((status) => status === 503)).toHaveLength(20);
+  expect(await visit('2001:db8:9::1')).toBe(200);
+});
+
+test('of two answers to one code that were read at once, the second is refused', async () => {
+  const store = createMemoryStore(Date.now);
+  const code = { kind: 'DeviceCode', userCode: 'BCDFGHJK', exp: Math.floor(Date.now() / 1000) + 60 };
+  await saveDevice('id', code, store);
+  await saveDevice('id', { ...code, inFlight: true }, store);
+  for (const late of [{ inFlight: true }, { error: 'access_denied' }])
+    await expect(saveDevice('id', { ...code, ...late }, store)).rejects.toThrow('invalid_request');
+  await saveDevice('id', { ...code, inFlight: true, accountId: 'alice' }, store);
+  expect(await store.get('DeviceCode', 'id')).toMatchObject({ accountId: 'alice' });
 });
 
 test.runIf(hasRedis)('over replicas a code is one code: polls, wrong codes, the answer and the token', async () => {

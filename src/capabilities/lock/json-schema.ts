@@ -7,13 +7,14 @@
 import { canonicalJson } from '../../core/lib/json/canonical.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { isObject, type Members } from '../../core/lib/json/own-member.ts';
-import { keysOf, pointerStep } from '../../core/lib/json/pointer.ts';
+import { pointerStep } from '../../core/lib/json/pointer.ts';
 import { slowPart } from '../../policy-files/slow-pattern.ts';
+import { type Dialect, type Resource, SchemaDocument, SchemaFault } from './schema-document.ts';
 
 /** The longest schema, in bytes of its canonical form. */
 const MAX_BYTES = 256 * 1024;
-/** How many schemas may be nested in each other. */
-const MAX_DEPTH = 64;
+/** The longest way of schemas that apply at one place, by references and otherwise. */
+const MAX_IN_PLACE = 256;
 /** The steps of one judgement: a schema, a member or some characters each. */
 const MAX_STEPS = 20_000;
 /** The most patterns of a schema, and what their examination may take in all: about 40 ms. */
@@ -24,11 +25,6 @@ const CHARACTERS = 32;
 /** The most faults that a judgement names. */
 const MAX_FAULTS = 5;
 const MAX_POINTER = 128;
-
-/** A schema that is not used, and why. */
-export class SchemaFault extends Error {
-  override readonly name = 'SchemaFault';
-}
 
 /** A fault of a value: where, and the keyword that it does not meet. */
 interface ValueFault {
@@ -45,12 +41,7 @@ export type Judge = (value: unknown, isClosed: boolean) => Faults;
 
 /** Compiles a schema. @throws {SchemaFault} */
 export function compileSchema(schema: unknown): Judge {
-  let bytes: number;
-  try {
-    bytes = Buffer.byteLength(canonicalJson(schema));
-  } catch {
-    throw new SchemaFault('a schema that has no canonical form');
-  }
+  const bytes = bytesOf(schema);
   if (bytes > MAX_BYTES) throw new SchemaFault(`a schema of ${bytes} bytes, of at most ${MAX_BYTES}`);
   const root = new Compiler(schema).compile();
   return (value, isClosed) => {
@@ -70,27 +61,32 @@ export function compileSchema(schema: unknown): Judge {
   };
 }
 
+/** The length of a schema in UTF-8. Its canonical form (RFC 8785) has the same length in another order. */
+function bytesOf(schema: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(schema));
+  } catch {
+    throw new SchemaFault('a schema that nests too deep');
+  }
+}
+
 class OutOfSteps extends Error {}
-
-type Dialect = '2020-12' | 'draft-07';
-
-const dialects: Readonly<Record<string, Dialect>> = {
-  'https://json-schema.org/draft/2020-12/schema': '2020-12',
-  'http://json-schema.org/draft-07/schema': 'draft-07',
-};
 
 /** What one keyword asks of a value. It notes what the schema says of members. */
 type Rule = (judgement: Judgement, value: unknown, pointer: string, named: Named, isTold: boolean) => boolean;
 
 /** A compiled schema. */
 class Node {
-  /** Undefined until it is compiled; `false` allows nothing. */
   rules: readonly (readonly [keyword: string, rule: Rule])[] = [];
+  /** `false` allows nothing. */
   isFalse = false;
-  /** Whether it says anything of a value. */
+  /** Whether it says anything of a value, or a schema does that applies at the same place. */
   says = false;
   /** The schemas that apply at the same place, whatever the value is. */
   readonly inPlace: Node[] = [];
+  /** Only in a document with `$dynamicRef`. */
+  resource: Resource | undefined;
+  isCompiled = false;
 }
 
 /** What the schemas that hold at a place say of the members there. */
@@ -133,6 +129,8 @@ const ofScalar = new Named();
 class Judgement {
   readonly faults: ValueFault[] = [];
   #steps = 0;
+  /** The dynamic scope, 2020-12 §7.1: the resources of the schemas that led here, the outermost first. */
+  readonly #scope = new Set<Resource>();
 
   spend(steps = 1): void {
     this.#steps += steps;
@@ -144,8 +142,27 @@ class Judgement {
     return false;
   }
 
+  /** Of these, what belongs to the outermost resource of the dynamic scope. */
+  outermost<Value>(of: ReadonlyMap<Resource, Value>): Value | undefined {
+    for (const resource of this.#scope) {
+      this.spend();
+      const found = of.get(resource);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
   /** What a schema names of a value; undefined if it does not hold. @param isTold Whether its faults are noted. */
   judge(node: Node, value: unknown, pointer: string, isTold: boolean): Named | undefined {
+    const { resource } = node;
+    if (resource === undefined || this.#scope.has(resource)) return this.#judge(node, value, pointer, isTold);
+    this.#scope.add(resource);
+    const named = this.#judge(node, value, pointer, isTold);
+    this.#scope.delete(resource);
+    return named;
+  }
+
+  #judge(node: Node, value: unknown, pointer: string, isTold: boolean): Named | undefined {
     this.spend();
     const hasMembers = typeof value === 'object' && value !== null;
     const named = hasMembers ? new Named() : ofScalar;
@@ -189,32 +206,34 @@ class Judgement {
 type Keyword = (compiler: Compiler, value: unknown, schema: Members, node: Node) => Rule;
 
 class Compiler {
-  readonly #root: unknown;
+  readonly #document: SchemaDocument;
   readonly dialect: Dialect;
   readonly #nodes = new Map<unknown, Node>();
-  readonly #anchors = new Map<string, unknown>();
+  /** The schemas that references lead to and that are not compiled yet. */
+  readonly #pending: Members[] = [];
   readonly #patternSteps = { left: PATTERN_STEPS };
   #patterns = 0;
-  #depth = 0;
 
   constructor(root: unknown) {
-    this.#root = root;
-    const declared = isObject(root) ? root['$schema'] : undefined;
-    const name = typeof declared === 'string' ? declared.replace(/#$/, '') : '';
-    const dialect = declared === undefined ? '2020-12' : Object.hasOwn(dialects, name) ? dialects[name] : undefined;
-    if (dialect === undefined) throw new SchemaFault(`$schema ${describeValue(declared)}, which is not known`);
-    this.dialect = dialect;
+    this.#document = new SchemaDocument(root);
+    this.dialect = this.#document.dialect;
   }
 
   compile(): Node {
-    this.#collectAnchors(this.#root, 0);
-    const root = this.node(this.#root);
-    requireNoCircle(this.#nodes.values());
+    const root = this.node(this.#document.root);
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) this.#compile(next);
+    settle(this.#nodes.values());
     return root;
   }
 
   /** The compiled form of a schema within the whole one. */
   node(schema: unknown): Node {
+    const node = this.#nodeOf(schema);
+    if (isObject(schema)) this.#compile(schema);
+    return node;
+  }
+
+  #nodeOf(schema: unknown): Node {
     // Objects are found by identity: a reference leads to the schema itself.
     const known = isObject(schema) ? this.#nodes.get(schema) : undefined;
     if (known !== undefined) return known;
@@ -227,18 +246,14 @@ class Compiler {
     }
     if (!isObject(schema)) throw new SchemaFault(`${describeValue(schema)} in place of a schema`);
     this.#nodes.set(schema, node);
-    this.#depth += 1;
-    if (this.#depth > MAX_DEPTH) throw new SchemaFault(`more than ${MAX_DEPTH} nested schemas`);
-    node.rules = this.#rulesOf(schema, node);
-    this.#depth -= 1;
+    if (this.#document.hasDynamicAnchors) node.resource = this.#document.resourceOf(schema);
     return node;
   }
 
-  #rulesOf(schema: Members, node: Node): Node['rules'] {
-    if (schema !== this.#root) {
-      for (const key of ['$id', '$schema'])
-        if (Object.hasOwn(schema, key)) throw new SchemaFault(`${key} within a schema, which is not supported`);
-    }
+  #compile(schema: Members): void {
+    const node = this.#nodes.get(schema);
+    if (node === undefined || node.isCompiled) return;
+    node.isCompiled = true;
     const rules: (readonly [string, Rule])[] = [];
     // Draft-07 §8.3: a reference stands alone.
     const isReference = this.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
@@ -248,47 +263,8 @@ class Compiler {
       const rule = keywords[keyword]?.(this, schema[keyword], schema, node);
       if (rule !== undefined) rules.push([keyword, rule]);
     }
-    node.says = rules.some(([keyword]) => !inPlaceKeywords.has(keyword)) || node.inPlace.some(({ says }) => says);
-    return rules;
-  }
-
-  /** The schema that a reference leads to. */
-  target(reference: unknown): unknown {
-    if (typeof reference !== 'string') throw new SchemaFault('a $ref that is no text');
-    const isWithin = reference.startsWith('#');
-    if (!isWithin) throw new SchemaFault(`$ref ${describeValue(reference)}, which leads out of the schema`);
-    let fragment: string;
-    try {
-      fragment = decodeURIComponent(reference.slice(1));
-    } catch {
-      throw new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
-    }
-    if (fragment === '') return this.#root;
-    const found = fragment.startsWith('/') ? this.#at(fragment) : this.#anchors.get(fragment);
-    if (found === undefined) throw new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
-    return found;
-  }
-
-  #at(pointer: string): unknown {
-    let found: unknown = this.#root;
-    for (const key of keysOf(pointer) ?? []) {
-      if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
-      found = Reflect.get(found, key) as unknown;
-    }
-    return found;
-  }
-
-  #collectAnchors(schema: unknown, depth: number): void {
-    if (typeof schema !== 'object' || schema === null) return;
-    if (depth > 4 * MAX_DEPTH) throw new SchemaFault(`more than ${MAX_DEPTH} nested schemas`);
-    if (isObject(schema) && this.dialect === '2020-12') {
-      const { $anchor: anchor } = schema;
-      if (typeof anchor === 'string') {
-        if (this.#anchors.has(anchor)) throw new SchemaFault(`$anchor ${describeValue(anchor)} twice`);
-        this.#anchors.set(anchor, schema);
-      }
-    }
-    for (const inner of Object.values(schema)) this.#collectAnchors(inner, depth + 1);
+    node.rules = rules;
+    node.says = rules.some(([keyword]) => !inPlaceKeywords.has(keyword));
   }
 
   /** A schema that applies at the same place. */
@@ -296,6 +272,24 @@ class Compiler {
     const inner = this.node(schema);
     node.inPlace.push(inner);
     return inner;
+  }
+
+  /** What a reference leads to, which applies at the same place. It is compiled later: a way of them may be long. */
+  reference(value: unknown, schema: Members, node: Node): Reference {
+    const { schema: target, dynamicAnchor } = this.#document.target(value, schema);
+    const first = this.#referenceTo(target, node);
+    if (dynamicAnchor === undefined) return { first, others: noOthers };
+    const others = this.#document
+      .withDynamicAnchor(dynamicAnchor)
+      .map((resource) => [resource, this.#referenceTo(resource.dynamicAnchors.get(dynamicAnchor), node)] as const);
+    return { first, others: new Map(others) };
+  }
+
+  #referenceTo(schema: unknown, node: Node): Node {
+    const target = this.#nodeOf(schema);
+    if (isObject(schema)) this.#pending.push(schema);
+    node.inPlace.push(target);
+    return target;
   }
 
   list(value: unknown, keyword: string): readonly unknown[] {
@@ -344,22 +338,38 @@ class Compiler {
   }
 }
 
-/** Whether schemas lead to themselves at one place: such a judgement would not end. @throws {SchemaFault} */
-function requireNoCircle(nodes: Iterable<Node>): void {
+/** What a reference leads to, and what it leads to instead if the dynamic scope has one of these resources. */
+interface Reference {
+  readonly first: Node;
+  readonly others: ReadonlyMap<Resource, Node>;
+}
+
+const noOthers: ReadonlyMap<Resource, Node> = new Map();
+
+/**
+ * Settles what each schema says of a value, from the schemas that apply at the same place.
+ *
+ * @throws {SchemaFault} for schemas that lead to themselves at one place: such a judgement would not end.
+ */
+function settle(nodes: Iterable<Node>): void {
   const state = new Map<Node, 'open' | 'done'>();
-  const visit = (node: Node): void => {
+  const visit = (node: Node, depth: number): void => {
     const known = state.get(node);
     if (known === 'open') throw new SchemaFault('a $ref that leads to itself without end');
     if (known === 'done') return;
+    if (depth > MAX_IN_PLACE) throw new SchemaFault(`more than ${MAX_IN_PLACE} schemas, each at the place of the last`);
     state.set(node, 'open');
-    for (const each of node.inPlace) visit(each);
+    for (const each of node.inPlace) {
+      visit(each, depth + 1);
+      node.says ||= each.says;
+    }
     state.set(node, 'done');
   };
-  for (const node of nodes) visit(node);
+  for (const node of nodes) visit(node, 1);
 }
 
 /** Keywords whose schemas say what the schema around them says. */
-const inPlaceKeywords: ReadonlySet<string> = new Set(['$ref', 'allOf', 'anyOf', 'oneOf']);
+const inPlaceKeywords: ReadonlySet<string> = new Set(['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf']);
 
 /** Keywords that a dialect does not have. */
 const notIn: Readonly<Record<Dialect, ReadonlySet<string>>> = {
@@ -373,10 +383,9 @@ const notIn: Readonly<Record<Dialect, ReadonlySet<string>>> = {
 
 const isNumber = (value: unknown): value is number => typeof value === 'number';
 
-/** A rule on numbers. JSON.parse rounds larger integers: no rule holds for them. */
+/** A rule on numbers. JSON.parse rounds larger ones, which are integers: no rule holds for them. */
 function onNumbers(test: (value: number) => boolean): Rule {
-  return (_judgement, value) =>
-    !isNumber(value) || ((!Number.isInteger(value) || Math.abs(value) <= Number.MAX_SAFE_INTEGER) && test(value));
+  return (_judgement, value) => !isNumber(value) || (Math.abs(value) <= Number.MAX_SAFE_INTEGER && test(value));
 }
 
 function onTexts(test: (judgement: Judgement, value: string) => boolean): Rule {
@@ -434,11 +443,14 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** The rules of keywords, in the order in which they are judged. Those that see what others evaluated come last. */
 const keywords: Readonly<Record<string, Keyword>> = {
-  $ref(compiler, value, _schema, node) {
-    return everyInPlace([compiler.inPlace(compiler.target(value), node)]);
+  $ref(compiler, value, schema, node) {
+    return everyInPlace([compiler.reference(value, schema, node).first]);
   },
-  $dynamicRef() {
-    throw new SchemaFault('$dynamicRef, which is not supported');
+  $dynamicRef(compiler, value, schema, node) {
+    const { first, others } = compiler.reference(value, schema, node);
+    const rules = new Map(Array.from(others, ([resource, other]) => [resource, everyInPlace([other])]));
+    const otherwise = everyInPlace([first]);
+    return (judgement, ...about) => (judgement.outermost(rules) ?? otherwise)(judgement, ...about);
   },
   type(_compiler, value) {
     const names = Array.isArray(value) ? (value as readonly unknown[]) : [value];

@@ -5,7 +5,8 @@ import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
-import { compileSchema, type Faults, type Judge, SchemaFault } from './json-schema.ts';
+import { compileSchema, type Faults, type Judge } from './json-schema.ts';
+import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
 
 /** The most schemas of a server, and their bytes in all. */
