@@ -20,8 +20,8 @@ const MAX_LIVE_TOKENS = 1_000;
 export interface AdapterParts extends DeviceParts {
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
-  /** The network that a request under way comes from: a registration counts for it until its first use. */
-  readonly registrant?: () => string;
+  /** The network that a request under way comes from, for what is kept of callers that have not signed in. */
+  readonly network?: () => string;
   /** The key of the ids of codes and refresh tokens, as `token-ids.ts` has it. */
   readonly tokenKey: string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */
@@ -82,7 +82,7 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     store,
     clock,
     registrationMs,
-    registrant,
+    network,
     onRevoked,
     revocations,
     beforeUse,
@@ -151,8 +151,9 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
         return;
       }
       const expiresAt = clock() + (kind === 'Visit' ? Math.min(lifeMs, VISIT_MS) : lifeMs);
-      // Until its first use, a registration counts for its address.
-      const owner = kind === 'Client' && expiresIn === undefined ? registrant?.() : (accountId ?? subjectIn(payload));
+      // Until its first use, a registration counts for its network, and so does a session without a person.
+      const isOfNetwork = kind === 'Visit' || (kind === 'Client' && expiresIn === undefined);
+      const owner = isOfNetwork ? network?.() : (accountId ?? subjectIn(payload));
       await store.set({ kind, id: digest, value: payload, expiresAt, owner });
       if (isOfGrants(kind) && grantId !== undefined) await list(digest, grantId, expiresAt);
       if (kind === 'Session' && uid !== undefined) {

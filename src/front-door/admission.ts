@@ -69,7 +69,7 @@ export function createAdmission(
     excess(request, path) {
       // A preflight is answered by its headers, and makes nothing remembered.
       if (request.method === 'OPTIONS') return undefined;
-      const limit = limitOf(path);
+      const limit = limitOf(path, request.method);
       const rate = limits[limit];
       if (rate === undefined || (path === routes.introspection && isGateway(request))) return undefined;
       const block = addressOf(request);
@@ -91,9 +91,15 @@ function widerOf(block: string): string | undefined {
   return wider && `${wider}::/48`;
 }
 
-function limitOf(path: string): LimitName {
+const beginsSignIn: ReadonlySet<string> = new Set([
+  routes.authorization,
   // A device's request begins a sign-in too.
-  if (path === routes.authorization || path === routes.device_authorization || path === routes.end_session)
-    return 'sign_ins';
+  routes.device_authorization,
+  routes.end_session,
+]);
+
+function limitOf(path: string, method: string | undefined): LimitName {
+  // The page of codes begins a session, as that of a sign-out does.
+  if (beginsSignIn.has(path) || (path === routes.code_verification && method !== 'POST')) return 'sign_ins';
   return path === routes.registration ? 'registrations' : 'requests';
 }

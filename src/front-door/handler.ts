@@ -5,7 +5,13 @@ import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
 import type { Config } from '../core/model/config.ts';
 import { type ApprovalSettings, approvalSettings } from '../core/model/approval-settings.ts';
-import { FRONT_DOOR, type FrontDoor, type FrontDoorObserver, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
+import {
+  type ClientGrant,
+  FRONT_DOOR,
+  type FrontDoor,
+  type FrontDoorObserver,
+  WORKLOAD_PREFIX,
+} from '../core/model/front-door.ts';
 import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';
@@ -399,11 +405,15 @@ function completeMetadata(
   scopes: ScopeRules,
 ): void {
   document['scopes_supported'] = scopes.all.split(' ');
-  const refreshes =
-    clients.refresh || [...clients.registered.values()].some(({ grants: own }) => own.has('refresh_token'));
+  const registered = [...clients.registered.values()];
+  const isOfClients = (grant: ClientGrant): boolean => registered.some(({ grants: own }) => own.has(grant));
+  const absent = new Set<unknown>([
+    ...(clients.refresh || isOfClients('refresh_token') ? [] : ['refresh_token']),
+    // oidc-provider has it for workloads too, whose tokens are of its kind.
+    ...(isOfClients('client_credentials') ? [] : ['client_credentials']),
+  ]);
   const grants = document['grant_types_supported'];
-  if (!refreshes && Array.isArray(grants))
-    document['grant_types_supported'] = grants.filter((grant) => grant !== 'refresh_token');
+  if (Array.isArray(grants)) document['grant_types_supported'] = grants.filter((grant) => !absent.has(grant));
   // MCP enterprise-managed authorization: clients look for the profile before they ask for an assertion.
   if (assertions.size > 0)
     document['authorization_grant_profiles_supported'] = ['urn:ietf:params:oauth:grant-profile:id-jag'];

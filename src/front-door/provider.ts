@@ -5,6 +5,7 @@ import {
   type KoaContextWithOIDC,
   Provider,
   type ResourceServer,
+  type SigningAlgorithm,
 } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
@@ -29,6 +30,7 @@ import { showPage } from './page.ts';
 import { failedPage, signedOutPage, signOutPage } from './pages.ts';
 import { accountOf, type People } from './people.ts';
 import { registeredClients } from './clients.ts';
+import { signatureAlgorithms } from '../tokens/servers/key-algorithms.ts';
 import { nameGrants } from './token-ids.ts';
 import { RefreshGrace } from './refresh-grace.ts';
 import type { Resources } from './resources.ts';
@@ -93,7 +95,7 @@ export function createProvider(parts: ProviderParts): Provider {
     grace,
     registrationMs,
     tokenKey: keys.cookie,
-    registrant: callerBy('networkOf'),
+    network: callerBy('networkOf'),
     guesser: callerBy('addressOf'),
     onRevoked: parts.onRevoked,
     revocations: parts.revocations && { check: parts.revocations, issuer },
@@ -130,7 +132,11 @@ export function createProvider(parts: ProviderParts): Provider {
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt', 'none'],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
-    enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
+    enabledJWA: {
+      idTokenSigningAlgValues: ['ES256'],
+      // Those of each key that `sallyport token --key` takes.
+      clientAuthSigningAlgValues: [...signatureAlgorithms] as SigningAlgorithm[],
+    },
     allowOmittingSingleRegisteredRedirectUri: false,
     clientBasedCORS: () => true,
     // RFC 9700 §2.1.1: PKCE stops injected codes for confidential clients too.

@@ -53,8 +53,8 @@ const limits = {
   Interaction: { most: 2 * INTERACTIONS, mostOfOwner: Infinity, maxLength: 8 * KiB, growth: KiB / 2 },
   /** Of one interaction: each that lives has room for its own. */
   SignIn: { most: 4 * INTERACTIONS, mostOfOwner: 4, maxLength: KiB / 2 },
-  /** A session in which no person has signed in. */
-  Visit: { most: 8_000, mostOfOwner: Infinity, maxLength: 4 * KiB },
+  /** A session in which no person has signed in, of one network. */
+  Visit: { most: 8_000, mostOfOwner: 600, maxLength: 4 * KiB },
   /** Of one address: a device that waits for a person, and the code that the person types. */
   DeviceCode: { most: 16_000, mostOfOwner: 600, maxLength: 16 * KiB, growth: KiB },
   UserCode: { most: 8_000, mostOfOwner: 300, maxLength: KiB / 8 },

@@ -60,6 +60,13 @@ test.each([
   expect(admission.excess(from(oneAddress()), '/jwks')).toEqual({ limit: 'requests', waitMs: 60_000 });
 });
 
+test('the page of codes counts as a sign-in, and what a person types there as a request', () => {
+  admission = admissionOf({ sign_ins: rate(1, 2), requests: rate(1, 3) });
+  expect(passing(5, '/device', oneAddress, { method: 'GET' })).toBe(2);
+  expect(passing(5, '/device', oneAddress, { method: 'HEAD' })).toBe(0);
+  expect(passing(5, '/device', oneAddress)).toBe(3);
+});
+
 test('a preflight does not count', () => {
   expect(passing(700, '/register', oneAddress, { method: 'OPTIONS' })).toBe(700);
 });

@@ -226,6 +226,15 @@ describe('an assertion of a client', () => {
     expect(status).toBe(401);
   });
 
+  test.each(['RS512', 'PS384', 'ES256', 'ES384', 'ES512', 'Ed25519'])('counts with %s', async (alg) => {
+    const key = await generateKey(`own ${alg}`, alg);
+    const issuer = await forThisTest(startIssuer(0, key));
+    const own = await forThisTest(
+      startFrontDoorWorld({ ...options(), frontDoor: frontDoor().replace(keys.url, issuer.url) }),
+    );
+    expect((await askByKey(await assertion({}, key, own.issuer), {}, own.issuer)).status).toBe(200);
+  });
+
   test('by unknown keys, many at once, asks for the keys once', async () => {
     const issuer = await forThisTest(startIssuer(0, await generateKey('old', 'ES256')));
     const own = await forThisTest(
@@ -271,4 +280,10 @@ test('metadata name the grant only where a client has it', async () => {
   expect(await grants(world.issuer)).toContain('client_credentials');
   const own = await forThisTest(startFrontDoorWorld());
   expect(await grants(own.issuer)).toEqual(['authorization_code']);
+  const workloads = `workloads: { job: { issuer: "${keys.url}", subjects: [job], scopes: [read] } }`;
+  const ofWorkloads = await forThisTest(startFrontDoorWorld({ frontDoor: workloads }));
+  expect(await grants(ofWorkloads.issuer)).toEqual([
+    'authorization_code',
+    'urn:ietf:params:oauth:grant-type:jwt-bearer',
+  ]);
 });

@@ -113,7 +113,7 @@ describe('a registration', () => {
     let address = '203.0.113.7';
     const onRevoked = async (): Promise<void> => {};
     const parts = { store, clock: () => now, registrationMs: 90 * DAY * 1000, tokenKey, onRevoked };
-    const clients = createAdapter({ ...parts, registrant: () => address })('Client');
+    const clients = createAdapter({ ...parts, network: () => address })('Client');
     const add = (id: string) => clients.upsert(id, { client_id: id }, undefined);
     for (let index = 0; index < 300; index += 1) await add(`client-${index}`);
     await expect(add('one more')).rejects.toMatchObject({ status: 503 });

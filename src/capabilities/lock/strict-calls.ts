@@ -3,7 +3,6 @@ import { hasCaseVariant, isObject, type Members, ownMember } from '../../core/li
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
-import { innerKey } from '../../policy-parts/inner/key.ts';
 import { compileSchema, type Faults, type Judge } from './json-schema.ts';
 import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
@@ -68,12 +67,11 @@ export class StrictCalls {
       const shown = attempt.otherMember.slice(0, 128);
       throw new Denial('argument.denied', `params.${shown} is not covered by this policy`, { rule: 'calls', because });
     }
-    const wrapperOf = policy && innerKey.inPolicy(policy)?.wrapperOf;
     const judge = (call: McpAttempt, name: string, inner?: string): boolean => {
       const judgeInput = this.#tools.get(name)?.input;
       if (judgeInput === undefined) return false;
       // What a wrapper calls is judged by the schema of the inner tool.
-      const faults = judgeInput(call.arguments ?? {}, wrapperOf?.(name) === undefined);
+      const faults = judgeInput(call.arguments ?? {}, policy?.callsOthers(name) !== true);
       if (faults.length === 0) return true;
       const named = inWords(faults);
       throw new Denial(reasons['arguments.invalid'], `wanted arguments as the schema of the tool says: ${named}`, {

@@ -281,12 +281,12 @@ function missingScopes({ frontDoor, routes, scopeHierarchy }: Judged): readonly 
     });
 }
 
-/** Patterns that leave open whose workloads they cover: the issuer of a hosted platform is the same for all of them. */
+/** Patterns that leave the owner open, at its begin or its end: all owners of a hosted platform have one issuer. */
 function openSubjects({ frontDoor }: Judged): readonly Warning[] {
   return Array.from(frontDoor?.workloads.values() ?? []).flatMap(({ name, subjects }) =>
     subjects.flatMap((pattern, index) => {
-      if (!/^(?:[a-z_]+:)?\*/.test(pattern)) return [];
-      const message = `${quoted(pattern)} begins with a *, and covers workloads of any owner: name the owner`;
+      if (!/^(?:(?:[a-z_]+:)?|(?:repo|repository_owner|project_path):[^/:@]*)\*/.test(pattern)) return [];
+      const message = `${quoted(pattern)} leaves the owner open, and covers workloads of others: name the owner whole`;
       return [at([FRONT_DOOR, 'workloads', name, 'subjects', index], message)];
     }),
   );

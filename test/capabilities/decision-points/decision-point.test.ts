@@ -17,7 +17,7 @@ import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
 
 /** The requirement of a new decision point. */
-function requirementOf(url: string, timeoutMs = 300) {
+function requirementOf(url: string, timeoutMs = 20_000) {
   const settings = { name: 'acme', url, token: undefined, timeoutMs, sendsArguments: false };
   return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(askedRoute);
 }
@@ -26,7 +26,7 @@ test('R-336: one caller has at most 256 open questions, and leaves room for othe
   const pdp = await forThisTest(startPdp());
   const waiting: (() => void)[] = [];
   pdp.evaluation = (...asked) => void waiting.push(() => json(200, allows)(...asked));
-  const requireOf = requirementOf(pdp.server.url, 20_000);
+  const requireOf = requirementOf(pdp.server.url);
 
   const alices = Array.from({ length: 256 }, async () => requireOf(askedCall, grantOf('alice')));
   await expect(requireOf(askedCall, grantOf('alice'))).rejects.toMatchObject({
@@ -75,7 +75,8 @@ test('a decision point must allow each inner call too, and is asked once about e
 describe('no decision', () => {
   const pdp = startBeforeAll(startPdp);
   const unavailable = { reason: 'decision_point.unavailable' };
-  const ask = async (): Promise<unknown> => requirementOf(`${pdp.server.url}/base`)(askedCall, grantOf('alice'));
+  const ask = async (timeoutMs?: number): Promise<unknown> =>
+    requirementOf(`${pdp.server.url}/base`, timeoutMs)(askedCall, grantOf('alice'));
   afterEach(() => {
     pdp.evaluation = json(200, allows);
     pdp.metadata = noMetadata;
@@ -101,7 +102,7 @@ describe('no decision', () => {
     expect(reason).toBe(stops ? unavailable.reason : undefined);
   });
 
-  test.for<readonly [string, RequestHandler]>([
+  test.for<readonly [string, RequestHandler, timeoutMs?: number]>([
     ['a 500', json(500, allows)],
     ['a 201', json(201, allows)],
     ['another media type', json(200, allows, { 'content-type': 'text/plain' })],
@@ -124,10 +125,11 @@ describe('no decision', () => {
     [
       'an answer that never ends',
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
+      1000,
     ],
-  ])('R-336: is %s', async ([, handle]) => {
+  ])('R-336: is %s', async ([, handle, timeoutMs]) => {
     pdp.evaluation = handle;
-    await expect(ask()).rejects.toMatchObject(unavailable);
+    await expect(ask(timeoutMs)).rejects.toMatchObject(unavailable);
     // A connection that ends is tried again.
     expect(new Set(pdp.server.seen.map(({ url }) => url).slice(1))).toEqual(new Set(['/base/access/v1/evaluation']));
   });
@@ -140,7 +142,7 @@ describe('no decision', () => {
     expect(pdp.questions()).toHaveLength(8);
   });
 
-  test.for<readonly [string, () => RequestHandler]>([
+  test.for<readonly [string, () => RequestHandler, timeoutMs?: number]>([
     ['of another decision point', () => metadataOf(pdp, { policy_decision_point: pdp.server.url })],
     ['of another origin', () => metadataOf(pdp, { access_evaluation_endpoint: 'http://127.0.0.1:1/ask' })],
     ['with a password', () => metadataOf(pdp, { access_evaluation_endpoint: pdp.server.url.replace('//', '//a:b@') })],
@@ -149,10 +151,10 @@ describe('no decision', () => {
     ['that are no JSON', () => json(200, '<html>')],
     ['behind a redirect', () => json(302, '', { location: '/metadata' })],
     ['with a 500', () => json(500, '{}')],
-    ['that do not come', () => () => {}],
-  ])('R-337: comes by metadata %s', async ([, handle]) => {
+    ['that do not come', () => () => {}, 300],
+  ])('R-337: comes by metadata %s', async ([, handle, timeoutMs]) => {
     pdp.metadata = handle();
-    await expect(ask()).rejects.toMatchObject(unavailable);
+    await expect(ask(timeoutMs)).rejects.toMatchObject(unavailable);
     expect(pdp.questions()).toEqual([]);
   });
 });

@@ -88,13 +88,13 @@ test('has no warning for an issuer at a path with its route', async () => {
 test('warns of workloads of any owner, and of an issuer whose keys can be replaced', async () => {
   const more = (subject: string, issuer = 'https://gitlab.com') =>
     `  workloads: { w: { issuer: "${issuer}", subjects: ["${subject}"], scopes: [read] } }`;
-  for (const open of ['**', 'repo:*/api:**', '*:x'])
+  for (const open of ['**', 'repo:*/api:**', '*:x', 'repo:acme*/api:**', 'repo:acme**', 'project_path:acme*/x:**'])
     expect(await warnings({ more: more(open) })).toEqual([
       expect.stringContaining(
-        `front_door.workloads.w.subjects[0]: "${open}" begins with a *, and covers workloads of any`,
+        `front_door.workloads.w.subjects[0]: "${open}" leaves the owner open, and covers workloads of others`,
       ),
     ]);
-  for (const named of ['repo:acme/*:**', 'system:serviceaccount:agents:*'])
+  for (const named of ['repo:acme/*:**', 'repo:acme@1/*@*:**', 'system:serviceaccount:agents:*', 'job-*'])
     expect(await warnings({ more: more(named) })).toEqual([]);
   expect(await warnings({ more: more('a', 'http://cluster.internal') })).toEqual([
     expect.stringContaining('front_door.workloads.w.issuer: "http://cluster.internal" is http'),
