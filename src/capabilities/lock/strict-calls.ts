@@ -7,9 +7,16 @@ import { compileSchema, type Faults, type Judge } from './json-schema.ts';
 import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
 
-/** The most schemas of a server, and their bytes in all. */
-const MAX_SCHEMAS = 10_000;
-const MAX_BYTES = 16 * 1024 * 1024;
+/** Schemas that are kept compiled. */
+interface KeptSchemas {
+  readonly schemas: number;
+  readonly bytes: number;
+}
+
+/** The most schemas of a process. */
+const most: KeptSchemas = { schemas: 10_000, bytes: 16 * 1024 * 1024 };
+const none: KeptSchemas = { schemas: 0, bytes: 0 };
+const noRoom = `more than ${most.schemas} schemas, or ${most.bytes} bytes of them, in the process`;
 
 interface ToolSchemas {
   readonly input: Judge | undefined;
@@ -25,9 +32,22 @@ export class StrictCalls {
   #bytes = 0;
   /** How many tools have an output schema. */
   #outputs = 0;
+  readonly #ofOthers: () => KeptSchemas;
 
+  /** @param ofOthers What the process keeps of other servers. */
+  constructor(ofOthers = () => none) {
+    this.#ofOthers = ofOthers;
+  }
+
+  /** What is kept of this server. A tool counts as two schemas. */
+  get kept(): KeptSchemas {
+    return { schemas: 2 * this.#tools.size, bytes: this.#bytes };
+  }
+
+  /** Whether the schemas of a tool need not be taken again. Those that found no room may find some later. */
   has(name: string): boolean {
-    return this.#tools.has(name);
+    const known = this.#tools.get(name);
+    return known !== undefined && known.fault !== noRoom;
   }
 
   /** Takes the schemas of a definition, in place of earlier ones. */
@@ -37,7 +57,13 @@ export class StrictCalls {
     this.#bytes -= before?.bytes ?? 0;
     this.#outputs -= before?.output === undefined ? 0 : 1;
     this.#tools.delete(name);
-    const compiled = compiledSchemas(schemas, MAX_BYTES - this.#bytes, MAX_SCHEMAS - 2 * this.#tools.size);
+    const others = this.#ofOthers();
+    const { kept } = this;
+    const room = {
+      schemas: most.schemas - kept.schemas - others.schemas,
+      bytes: most.bytes - kept.bytes - others.bytes,
+    };
+    const compiled = compiledSchemas(schemas, room);
     this.#tools.set(name, compiled);
     this.#bytes += compiled.bytes;
     this.#outputs += compiled.output === undefined ? 0 : 1;
@@ -188,14 +214,10 @@ function inWords(faults: Faults): string {
   return words.join(', ');
 }
 
-function compiledSchemas(
-  { input, output }: NonNullable<Definition['schemas']>,
-  room: number,
-  count: number,
-): ToolSchemas {
+function compiledSchemas({ input, output }: NonNullable<Definition['schemas']>, room = most): ToolSchemas {
   const bytes = Buffer.byteLength(JSON.stringify([input, output]));
   const unused = { input: undefined, output: undefined, bytes: 0 } as const;
-  if (bytes > room || count < 2) return { ...unused, fault: 'schemas beyond those that are kept' };
+  if (bytes > room.bytes || room.schemas < 2) return { ...unused, fault: noRoom };
   try {
     if (input === undefined) throw new SchemaFault('no inputSchema');
     const compiled = { input: compileSchema(input), output: output === undefined ? undefined : compileSchema(output) };
@@ -208,5 +230,5 @@ function compiledSchemas(
 
 /** Why the schemas of a definition cannot be used for strict calls; undefined: they can. */
 export function schemaFault({ schemas }: Definition): string | undefined {
-  return schemas && compiledSchemas(schemas, MAX_BYTES, MAX_SCHEMAS).fault;
+  return schemas && compiledSchemas(schemas).fault;
 }
