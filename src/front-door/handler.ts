@@ -18,7 +18,7 @@ import { http } from '../core/lib/http/node-http.ts';
 import { deviceGrant, hasDevices, isWorkload } from './client-policy.ts';
 import { TooManyCodes, WRONG_SECONDS } from './devices.ts';
 import { workloadRequest } from './workloads.ts';
-import { createAdmission, type Excess, type LimitName } from './admission.ts';
+import { createAdmission, type Excess } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress, createProviderClient } from './identity-provider.ts';
