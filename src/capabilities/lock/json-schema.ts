@@ -37,21 +37,26 @@ interface ValueFault {
 /** The result of a judgement: the first faults; none for a value that is valid. */
 export type Faults = readonly ValueFault[];
 
-/** Judges values by one schema. @param isClosed Whether members that no schema names are faults. */
-export type Judge = (value: unknown, isClosed: boolean) => Faults;
+/**
+ * Judges values by one schema.
+ *
+ * @param isClosed Whether members that no schema names are faults.
+ * @param steps The most steps; default: those of arguments.
+ */
+export type Judge = (value: unknown, isClosed: boolean, steps?: number) => Faults;
 
 /** Compiles a schema. @throws {SchemaFault} */
 export function compileSchema(schema: unknown): Judge {
   const bytes = bytesOf(schema);
   if (bytes > MAX_BYTES) throw new SchemaFault(`a schema of ${bytes} bytes, of at most ${MAX_BYTES}`);
   const root = new Compiler(schema).compile();
-  return (value, isClosed) => {
+  return (value, isClosed, steps = MAX_STEPS) => {
     try {
-      const judgement = new Judgement();
+      const judgement = new Judgement(steps);
       const named = judgement.judge(root, value, '', false);
       if (named !== undefined) return isClosed ? judgement.close(named, value) : [];
       // Only a value that is not valid needs pointers.
-      const told = new Judgement();
+      const told = new Judgement(steps);
       told.judge(root, value, '', true);
       return told.faults;
     } catch (error) {
@@ -136,13 +141,17 @@ const ofScalar = new Named();
 /** One judgement, with its budget. */
 class Judgement {
   readonly faults: ValueFault[] = [];
-  #steps = 0;
+  #stepsLeft: number;
   /** The dynamic scope, 2020-12 §7.1: the resources of the schemas that led here, the outermost first. */
   readonly #scope = new Set<Resource>();
 
+  constructor(steps: number) {
+    this.#stepsLeft = steps;
+  }
+
   spend(steps = 1): void {
-    this.#steps += steps;
-    if (this.#steps > MAX_STEPS) throw new OutOfSteps();
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw new OutOfSteps();
   }
 
   /** Counts the members of an object, or of a schema, that are looked at. */
@@ -164,7 +173,9 @@ class Judgement {
   }
 
   fault(pointer: string, keyword: string): false {
-    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: pointer.slice(0, MAX_POINTER), keyword });
+    // Half of a surrogate pair is no text that every JSON parser takes.
+    const shown = pointer.slice(0, MAX_POINTER).toWellFormed();
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: shown, keyword });
     return false;
   }
 
@@ -235,7 +246,7 @@ class Judgement {
   }
 }
 
-/** The pointer to a member. No longer one is told. */
+/** The pointer to a member. Faults show no longer ones. */
 function pointerTo(pointer: string, key: string): string {
   return pointer.length > MAX_POINTER ? pointer : pointer + pointerStep(key.slice(0, MAX_POINTER));
 }

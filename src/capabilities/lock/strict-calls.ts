@@ -13,6 +13,9 @@ interface KeptSchemas {
   readonly bytes: number;
 }
 
+/** The steps of judging a result, which may be longer than arguments: about 25 ms at most. */
+const STEPS_OF_RESULT = 100_000;
+
 /** The most schemas of a process. */
 const most: KeptSchemas = { schemas: 10_000, bytes: 16 * 1024 * 1024 };
 const none: KeptSchemas = { schemas: 0, bytes: 0 };
@@ -179,7 +182,8 @@ export class StrictCalls {
       if (isObject(later)) this.#requireResult(later, tool, action);
       return;
     }
-    const faults = content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false);
+    const faults =
+      content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false, STEPS_OF_RESULT);
     if (faults.length === 0) return;
     const detail = `wanted structuredContent as the output schema of the tool says: ${inWords(faults)}`;
     throw new Denial('upstream.invalid', detail, { messageId });

@@ -163,6 +163,8 @@ describe('faults', () => {
 
   test('a pointer is cut at 128 characters', () => {
     expect(compileSchema(object)({ ['x'.repeat(300)]: 1 }, true)[0]?.pointer).toHaveLength(128);
+    const cut = compileSchema(object)({ ['\u{1f600}'.repeat(300)]: 1 }, true)[0]?.pointer ?? '';
+    expect([cut.length, cut.isWellFormed()]).toEqual([128, true]);
   });
 
   test.each([
