@@ -21,7 +21,7 @@ FROM development AS console
 COPY schema ./schema
 COPY tsconfig.json ./
 COPY console ./console
-RUN npm run console
+RUN npm run generate
 
 FROM development AS bundle
 COPY deploy/bundle.config.ts ./deploy/
@@ -42,8 +42,8 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies /app/sbom.cdx.json ./
 COPY package.json ./
 COPY schema ./schema
-# What is made of the fragments of capabilities.
-COPY --from=bundle /app/schema/gateway.schema.json ./schema/
+# What is made of the fragments of capabilities and of parts of the policy language.
+COPY --from=bundle /app/schema/gateway.schema.json /app/schema/policy.schema.json ./schema/
 COPY templates ./templates
 COPY --from=bundle /app/bundle ./bundle
 COPY --from=console /app/console/built ./console/built

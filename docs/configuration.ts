@@ -12,17 +12,16 @@ import { definition, gateway, resolved, type Schema } from '../src/core/config/s
 const intro = `# Configuration
 
 \`gateway.yaml\` defines the routes and the authorization servers that they trust. What callers may do is in
-[policies](policies.md), one in each \`policies/NAME.yaml\`. With the line \`# yaml-language-server: $schema=…\` at the top,
-editors complete and explain the keys of both.
+[policies](policies.md). With the line \`# yaml-language-server: $schema=…\` at the top, editors complete and explain the
+keys of both.
 
 - At start, the gateway refuses unknown keys, wrong types and contradictions, all at once, each with file, line and
   column. \`sallyport check\` does the same without starting.
 - \`\${env:NAME}\`, \`\${env:NAME:-default}\` and \`\${file:/run/secrets/x}\` work in any string. Their values never appear in an
   error, a log or a dump: use them for every secret.
-- A key without a default has none. _Not public_: the key is not for routes with \`public: true\`.
 - Durations are \`500ms\`, \`30s\`, \`5m\`, \`1h\`, \`7d\`; sizes \`16KiB\`, \`1MiB\`. A relative path starts at the folder of this file.
-- \`npm run docs\` generates this page from \`schema/gateway.schema.json\`. Each example loads as shown, with the keys of the
-  other sections.
+- A key without a default has none. _Restart_: a change needs one. _Not public_: not for routes with \`public: true\`.
+- Each example loads as shown, with the keys of the other sections.
 `;
 
 /** A part of the page: the keys that it describes with all below them, unless another section has these. */
@@ -208,9 +207,9 @@ export function configurationPage(): string {
   };
   const items = referring(itemsOf(gateway, '', new Set()));
   const parts = sections.map((section) => {
-    const own = items
-      .filter(({ path }) => section.keys.includes(keyOf(path)))
-      .map(({ path, text }) => `- \`${path}\`: ${text}`);
+    const own = joined(items.filter(({ path }) => section.keys.includes(keyOf(path)))).map(
+      ({ path, text }) => `- ${path}: ${text}`,
+    );
     return `## ${section.heading}\n\n\`\`\`yaml\n# gateway.yaml${section.example}\n\`\`\`\n\n${own.join('\n')}\n`;
   });
   return [intro, ...parts].join('\n');
@@ -227,6 +226,20 @@ function referring(items: readonly Item[]): readonly Item[] {
   });
 }
 
+/** Items in a row that refer to one place are one item, whose path has all keys: `` `a.b`, `.c` ``. */
+function joined(items: readonly Item[]): readonly Item[] {
+  const rows: Item[] = [];
+  for (const { path, text } of items) {
+    const last = rows.at(-1);
+    const [, place] = /^As `(.*)\.\w+`\.$/.exec(text) ?? [];
+    const shared = place === undefined ? text : `As in \`${place}\`.`;
+    if (last === undefined || place === undefined || last.text !== shared)
+      rows.push({ path: `\`${path}\``, text: shared });
+    else rows[rows.length - 1] = { path: `${last.path}, \`${path.slice(path.lastIndexOf('.'))}\``, text: shared };
+  }
+  return rows;
+}
+
 /** An item for each key below `schema`. A definition is described where it first appears. */
 function itemsOf(schema: Schema, path: string, described: Set<string>): Item[] {
   const items = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
@@ -240,7 +253,7 @@ function itemsOf(schema: Schema, path: string, described: Set<string>): Item[] {
 }
 
 /** The routes on which a key has an effect. */
-const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: 'Not public.' };
+const kinds: Readonly<Record<string, string>> = { mcp: 'mcp only.', protected: '_Not public._' };
 
 function item(schema: Schema, path: string, described: Set<string>, required = false): Item[] {
   const { description, default: value, 'x-restart': needsRestart = false, ...more } = resolved(schema, gateway);
@@ -250,7 +263,7 @@ function item(schema: Schema, path: string, described: Set<string>, required = f
     description ?? '',
     // The bounds of the key alone: those of its form are usual.
     schema['x-at-most'] === undefined ? '' : `At most ${schema['x-at-most']}.`,
-    needsRestart ? 'A change needs a restart.' : '',
+    needsRestart ? '_Restart._' : '',
     value === undefined ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
   const text = words.join(' ').replace(/ Default: none\.$/, '');

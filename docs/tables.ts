@@ -79,15 +79,15 @@ function listed(facts: Facts): string {
     .join('');
 }
 
-/** Which clients stop at a provider, and why: step-up included. */
+/** Which clients stop at a provider, and why. Step-up, which does not depend on the provider, is in the table of clients. */
 function stopped(server: ProviderQuirks): string {
   if (server.isOwnApisOnly === true) return 'all: its tokens are for its own APIs';
   const byCause = new Map<string, string[]>();
   for (const [, client] of rows) {
-    const [first] = obstaclesOf({ client, server, endpointsAtRoot: false });
+    const first = obstaclesOf({ client, server, endpointsAtRoot: false }).find(({ at }) => at !== 'step-up');
     if (first !== undefined) byCause.set(first.cause, [...(byCause.get(first.cause) ?? []), client.title]);
   }
-  return [...byCause].map(([cause, titles]) => `${titles.join(', ')} (${cause})`).join('; ');
+  return [...byCause].map(([cause, titles]) => `${titles.join(', ')} (${cause})`).join('; ') || 'none';
 }
 
 if (import.meta.main) {

@@ -1,10 +1,11 @@
 /**
  * Writes what is made of the JSON Schemas and their fragments:
  *
- * - `gateway.schema.json`, of the core and the fragments of capabilities.
+ * - `gateway.schema.json` and `policy.schema.json`, of the core and the fragments of capabilities and of parts of the
+ *   policy language.
  * - `validators.js`, by ajv: to load ajv and to compile the schemas at start would take more than 20 times as long as to
  *   load that.
- * - `validators.d.ts`: its types, and the type of each section of `gateway.yaml`.
+ * - `validators.d.ts`: its types, the type of each section of `gateway.yaml`, and the types of policies.
  *
  *     npm run schemas
  *
@@ -14,12 +15,15 @@
 import { writeFile } from 'node:fs/promises';
 import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
-import { composedGateway } from './compose.ts';
-import policy from './policy.schema.json' with { type: 'json' };
+import { composedSchema } from './compose.ts';
+import { documentTypes } from './document-types.ts';
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
-const gateway = JSON.parse(composedGateway()) as Schema & { readonly $defs: Readonly<Record<string, Schema>> };
+type Root = Schema & { readonly $defs: Readonly<Record<string, Schema>> };
+
+const gateway = JSON.parse(composedSchema('gateway')) as Root;
+const policy = JSON.parse(composedSchema('policy')) as Root;
 
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
@@ -81,7 +85,8 @@ export type GatewayKeys = ${typeOf(gateway)};
 export type RestartKey = ${restartKeys(gateway)
     .map((key) => JSON.stringify(key))
     .join(' | ')};
-${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}`;
+${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}
+${documentTypes(policy)}`;
 }
 
 /** The part of JSON Schema that types are made of. */
@@ -145,7 +150,8 @@ function definitionOf({ $ref = '' }: Schema): readonly [name: string, definition
 }
 
 if (import.meta.main) {
-  await writeFile(new URL('gateway.schema.json', import.meta.url), composedGateway());
+  for (const language of ['gateway', 'policy'] as const)
+    await writeFile(new URL(`${language}.schema.json`, import.meta.url), composedSchema(language));
   await writeFile(new URL('validators.js', import.meta.url), validatorsModule());
   await writeFile(new URL('validators.d.ts', import.meta.url), validatorsTypes());
 }

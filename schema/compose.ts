@@ -1,5 +1,6 @@
 /**
- * The schema of `gateway.yaml`: that of the core, with the keys of each capability in their places.
+ * The schemas of `gateway.yaml` and of policies: those of the core, with the keys of each capability and of each part of
+ * the policy language in their places.
  *
  * @module
  */
@@ -8,8 +9,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isMap, type Node, parseDocument, type YAMLMap } from 'yaml';
 
-/** Keys of a capability in one mapping of the schema. */
+/** What has a schema of the core. */
+type Language = 'gateway' | 'policy';
+
+/** Keys of a capability or a part in one mapping of a schema. */
 interface Insertion {
+  /** Default: gateway. */
+  readonly language?: Language;
   /** The path of the mapping: `$defs/route/properties`. */
   readonly into: string;
   /** The key of the core that they follow, or that follows them; default: they come first. */
@@ -20,16 +26,19 @@ interface Insertion {
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The schema as text: the fragments are copied as they are written. */
-export function composedGateway(): string {
-  const core = readFileSync(new URL('core/gateway.schema.json', import.meta.url), 'utf8');
-  const fragments = globSync('src/capabilities/*/schema.json', { cwd: root }).toSorted();
-  return fragments.map((path) => readFileSync(root + path, 'utf8')).reduce(withFragment, core);
+/** A schema as text: the fragments are copied as they are written. */
+export function composedSchema(language: Language): string {
+  const core = readFileSync(new URL(`core/${language}.schema.json`, import.meta.url), 'utf8');
+  const fragments = globSync('src/{capabilities,policy-parts}/*/schema.json', { cwd: root }).toSorted();
+  return fragments
+    .map((path) => readFileSync(root + path, 'utf8'))
+    .reduce((schema, fragment) => withFragment(language, schema, fragment), core);
 }
 
-function withFragment(schema: string, fragment: string): string {
+function withFragment(language: Language, schema: string, fragment: string): string {
   const texts = mapsIn(fragment);
   return (JSON.parse(fragment) as readonly Insertion[]).reduce((text, insertion, index) => {
+    if ((insertion.language ?? 'gateway') !== language) return text;
     const keys = texts.in(`${index}/keys`).items.map(({ key, value }) => pieceOf(fragment, key as Node, value as Node));
     return inserted(text, insertion, keys);
   }, schema);

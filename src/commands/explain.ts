@@ -8,7 +8,7 @@ import { callerOf } from '../serve/gateway/caller.ts';
 import type { Config } from '../core/model/config.ts';
 import type { DecisionRecord } from '../core/model/decision.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { EarlierCall } from '../policy-parts/history/call-history.ts';
+import type { EarlierCall } from '../policy-files/policy-tests.ts';
 import { actorFlaw } from '../core/model/actors.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
 import { withGatewayClaims } from '../core/model/gateway-claims.ts';

@@ -5,7 +5,7 @@ import { isAccepted } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
 import type { Config } from '../core/model/config.ts';
 import type { Route } from '../core/model/route.ts';
-import type { InnerDocument } from '../policy-parts/inner/document.ts';
+import type { EntryDocument } from '../core/policy/document.ts';
 import { innerKey } from '../policy-parts/inner/key.ts';
 import { compilePolicy } from '../policy-parts/compile.ts';
 import { countDifference, type CountedDifference, differenceOf } from '../analysis/review/replay.ts';
@@ -45,7 +45,7 @@ export async function learn(files: readonly string[], options: OptionsOf<'learn'
     .map((record) => ({ record, claim: valueOf(claim, record) }));
   const otherPaths = config.routes.filter((other) => other !== route).map(({ path }) => path);
   const inner = route.policy && innerKey.inPolicy(route.policy);
-  const innerOf = (tool: string): InnerDocument | undefined => inner?.wrapperOf(tool)?.document;
+  const innerOf = (tool: string): EntryDocument['inner'] => inner?.wrapperOf(tool)?.document;
   const learnt = learntPolicy(calls, { ...route, otherPaths, innerOf }, claim);
   if (learnt === undefined) {
     const lines = reader.missing === '' ? '' : ` (${reader.missing})`;

@@ -21,6 +21,7 @@ const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 const jwtBearerGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** RFC 8628 §3.5: the interval of polls by default, and what `slow_down` adds to it. */
 const POLL_SECONDS = 5;
+const MAX_POLL_SECONDS = 60;
 
 /**
  * `sallyport token`: gets a token of an authorization server for a job, a workload or a terminal, and prints it.
@@ -127,7 +128,11 @@ async function metadataOf(issuer: string): Promise<Endpoints> {
     if (named !== issuer) throw new Failure(`${url} names another issuer: ${shown(named)}`);
     const [endpoint, device] = ['token_endpoint', 'device_authorization_endpoint'].map((name) => {
       const value = ownMember(answer.body, name);
-      return typeof value === 'string' && URL.canParse(value) ? value : undefined;
+      if (typeof value !== 'string' || !URL.canParse(value)) return undefined;
+      // RFC 8414 §2. A party on the way would read the credentials.
+      if (issuer.startsWith('https:') && new URL(value).protocol !== 'https:')
+        throw new Failure(`${url} is wrong: its ${name} is not https: ${shown(value)}`);
+      return value;
     });
     if (endpoint === undefined) throw new Failure(`${url} names no token_endpoint`);
     return { token: endpoint, device };
@@ -153,12 +158,30 @@ async function tokenOfDevice(server: Endpoints, client: string, asked: Record<st
   };
   while (Date.now() < end) {
     await sleep(seconds * 1000);
-    const polled = await post(server.token, form);
+    const polled = await answerToPoll(server.token, form);
+    if (polled === undefined) {
+      seconds = Math.min(seconds * 2, MAX_POLL_SECONDS);
+      continue;
+    }
     const error = polled.status === 200 ? undefined : ownMember(polled.body, 'error');
     if (error === 'slow_down') seconds += POLL_SECONDS;
     else if (error !== 'authorization_pending') return granted(polled);
   }
   throw new Failure('the code has expired');
+}
+
+/** Statuses of a server, or of a proxy in front of it, that cannot answer now. */
+const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** The answer to a poll; undefined: there is none now, and the next poll waits longer, RFC 8628 §3.5. */
+async function answerToPoll(url: string, form: Record<string, string>): Promise<JsonAnswer | undefined> {
+  try {
+    const answer = await post(url, form);
+    return passing.has(answer.status) ? undefined : answer;
+  } catch (error) {
+    if (error instanceof Unreachable) return undefined;
+    throw error;
+  }
 }
 
 function textIn(body: unknown, name: string): string {
@@ -171,6 +194,9 @@ function secondsIn(body: unknown, name: string, otherwise: number): number {
   const value = ownMember(body, name);
   return typeof value === 'number' && value > 0 && value <= 3600 ? value : otherwise;
 }
+
+/** A server that gave no answer. */
+class Unreachable extends Failure {}
 
 interface JsonAnswer {
   readonly status: number;
@@ -194,7 +220,7 @@ async function send(url: string, request: RequestInit): Promise<JsonAnswer> {
     if (status >= 300 && status < 400) throw new Failure(`${url} answered with a redirect`);
     return { status, body: parsedJson(await (await boundedAnswer(answer, MAX_BYTES)).text()) };
   } catch (error) {
-    throw error instanceof Failure ? error : new Failure(`${url} cannot be reached (${reasonOf(error)})`);
+    throw error instanceof Failure ? error : new Unreachable(`${url} cannot be reached (${reasonOf(error)})`);
   }
 }
 

@@ -48,7 +48,7 @@ export function deviceFlow(parts: DevicePageParts): DeviceFlow {
         case 'AlreadyUsedError':
           return showPage(ctx, codePage(formOf(ctx), '', say.wrong));
         case TooManyCodes.name:
-          return showPage(ctx, failedPage(say.tooMany));
+          return showPage(ctx, messagePage(texts.failed.heading, say.tooMany));
         default:
           return showPage(ctx, failedPage(out?.error_description ?? texts.failed.unavailable, out?.error));
       }

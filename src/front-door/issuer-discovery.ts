@@ -101,17 +101,21 @@ export async function discoverIssuer(
   from: Reached,
   { metadata, auth, timeoutSeconds }: DiscoveringClient,
 ): Promise<openid.Configuration> {
-  const { issuer, backchannel } = from;
-  const isPlain = [issuer, backchannel].some((url) => url.startsWith('http:'));
+  const { issuer } = from;
   const configuration = await openid.discovery(new URL(issuer), metadata.client_id, metadata, auth, {
     timeout: timeoutSeconds,
     [openid.customFetch]: createIssuerFetch(from),
     // The operator wrote http, of which `check` warns off loopback.
-    execute: isPlain ? [openid.allowInsecureRequests] : [],
+    execute: isPlain(from) ? [openid.allowInsecureRequests] : [],
   });
   // openid-client compares the parsed URL. A trailing slash makes another issuer.
   if (configuration.serverMetadata().issuer !== issuer) throw new Error('the metadata name another issuer');
   return configuration;
+}
+
+/** Whether the operator chose plain http for an issuer. */
+function isPlain({ issuer, backchannel }: Reached): boolean {
+  return issuer.startsWith('http:') || backchannel.startsWith('http:');
 }
 
 const TIMEOUT_SECONDS = 5;
@@ -179,6 +183,8 @@ export async function discoverKeys(settings: Reached): Promise<RemoteKeys> {
   const client = { metadata: { client_id: 'front-door' }, auth: openid.None(), timeoutSeconds: TIMEOUT_SECONDS };
   const { jwks_uri: jwksUri } = (await discoverIssuer(settings, client)).serverMetadata();
   if (jwksUri === undefined) throw new Error('the metadata have no jwks_uri');
+  // A party on the way could replace the keys, and read `token`.
+  if (!isPlain(settings) && !jwksUri.startsWith('https:')) throw new Error(`jwks_uri is not https: ${jwksUri}`);
   return createKeysAt(jwksUri, settings);
 }
 

@@ -76,10 +76,10 @@ export function consentPage(view: ConsentView): Page {
 
 function deviceRows({ userCode, address, seconds }: AskingDevice): Markup {
   const say = texts.device;
-  return html`<dt>${say.code}</dt>
+  return html`<dt>${say.sameCode}</dt>
     <dd><code>${userCode}</code></dd>
-    <dt>${say.asked}</dt>
-    <dd>${say.askedFrom(seconds)} <code>${address}</code></dd>`;
+    <dt>${say.requested}</dt>
+    <dd>${say.requestedFrom(seconds)} <code>${address}</code></dd>`;
 }
 
 /** The page where a person types the code that a device shows. */

@@ -1,12 +1,13 @@
 import type { AnswerChanges, AnswerFilter, BodyFilter } from '../core/gateway/forward/answer-messages.ts';
 import type { ResponseHeaders } from '../core/gateway/forward/response-headers.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
+import { Denial } from '../core/model/denial.ts';
 import type { Events, ShownList } from '../core/model/events.ts';
 import type { AnswerPart } from '../core/model/on-route.ts';
 import type { Action, AskAboutList, Grant, GrantedCall } from '../core/model/grant.ts';
 import type { CallOutcome, CountedCall } from '../core/model/history.ts';
 import { noMethod } from '../core/model/mcp.ts';
-import type { McpTarget } from '../core/model/policy.ts';
+import { calledTool, type McpTarget } from '../core/model/policy.ts';
 import type { Route } from '../core/model/route.ts';
 import { AskedList, Asking } from './asked-list.ts';
 import type { Bindings } from './bindings.ts';
@@ -64,11 +65,15 @@ export function answerFilter(
   const readings: Rewriting[] = [];
   let guard: Rewriting | undefined;
   for (const part of answers) {
-    const taken = taking(part, grant.action);
+    const taken = taking(part, grant.action, counted);
     if (part.does === 'guards') guard = both(guard, taken);
     else readings.push(taken);
   }
-  const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, counted?.id);
+  const judging = answers.filter(({ judges }) => judges !== undefined);
+  const origin = { counted: counted?.id, tool: judging.length > 0 ? calledTool(attempt) : undefined };
+  const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, origin);
+  // What is judged is read, however long it is.
+  const passesUnread = judging.some(({ judges }) => judges?.(grant.action)) ? undefined : unreadId(grant.action);
   const withholds = guard !== undefined || lists !== undefined;
   const shown = withholds && report ? new Reported(guard, lists, visible, report) : both(guard, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
@@ -84,16 +89,18 @@ export function answerFilter(
     ofErrors: guard && errorChanges(guard, grant.action),
     choose(answer, status) {
       if (becomesPrivate && answer.isEncoded) return createUnreadableFilter();
-      // It holds JSON to its end: a client must not have all of an answer that has not settled its call.
-      let filter = counted && filterOf(answer, 200, outcomeReading(grant.action, counted));
-      if (listsTools && !filtersLists) filter = inTurn(filter, reading(answer, toolHeadersRewriting(toolHeaders)));
+      let filter: BodyFilter | undefined;
+      if (listsTools && !filtersLists) filter = reading(answer, toolHeadersRewriting(toolHeaders));
       for (const each of readings) filter = inTurn(filter, reading(answer, each));
       if (rewriting !== undefined)
-        filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action), unreadId(grant.action)));
+        filter = inTurn(filter, filterOf(answer, status, rewriting, isAnswerTo(grant.action), passesUnread));
+      // Behind what may refuse the answer. It holds JSON to its end: a client must not have all of an answer that has
+      // not settled its call.
+      if (counted !== undefined) filter = inTurn(filter, filterOf(answer, 200, outcomeReading(grant.action, counted)));
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
-        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId);
+        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId, judging.length > 0);
         filter = inTurn(filter, new EventIdFilter(bindId));
       }
       const reader = asked && filterOf(answer, status, asked.reading);
@@ -120,8 +127,21 @@ function toolHeadersRewriting(toolHeaders: ToolHeaders): Rewriting {
 }
 
 /** Shows a capability every message: a client takes a list from any answer on any stream. */
-function taking(part: AnswerPart, action: Action): Rewriting {
-  return { concerns: () => true, rewrite: (text) => part.take(text, action), mustRead: part.does === 'guards' };
+function taking(part: AnswerPart, action: Action, counted: CountedCall | undefined): Rewriting {
+  return {
+    concerns: () => true,
+    rewrite(text) {
+      try {
+        return part.take(text, action);
+      } catch (error) {
+        // The client gets this error in place of the result.
+        if (error instanceof Denial && error.messageId === action.messageId && error.messageId !== null)
+          counted?.settle('returned', 'the gateway refused the answer');
+        throw error;
+      }
+    },
+    mustRead: part.does === 'guards',
+  };
 }
 
 /** An error holds no list, and some clients read one from it all the same. */

@@ -2,10 +2,10 @@ import { lengthPrefixed } from '../core/lib/digest.ts';
 import { type Change, spliceStrings, withoutMembers } from './splice-strings.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Fields } from '../core/model/fields.ts';
-import type { Action, Grant, MessageId } from '../core/model/grant.ts';
+import type { Action, Grant, MessageId, TaskOrigin } from '../core/model/grant.ts';
 import { noMethod } from '../core/model/mcp.ts';
 import type { HandleKind } from '../core/model/mcp-method.ts';
-import type { McpTarget } from '../core/model/policy.ts';
+import { calledTool, type McpTarget } from '../core/model/policy.ts';
 import type { Principal } from '../core/model/principal.ts';
 import type { Route } from '../core/model/route.ts';
 import { createsNoTask, givenHandles, type Handle, isNamedTask } from './handles.ts';
@@ -29,7 +29,7 @@ interface Received {
   readonly body: Buffer;
 }
 
-type OwnNames = OwnHandles & Pick<Action, 'sessionId' | 'lastEventId'>;
+type OwnNames = OwnHandles & Pick<Action, 'sessionId' | 'lastEventId' | 'resumes'>;
 type OwnHandles = Pick<Action, 'mcpName' | 'tasks' | 'continues' | 'body'>;
 
 /**
@@ -60,8 +60,8 @@ export class Bindings {
     const messageId = received?.message.id ?? null;
     const sessionId = isModern ? undefined : this.#session(principal, fields.mcpSessionId, messageId);
     const handles = received === undefined ? noHandles : this.#handles(principal, fields.mcpName, received);
-    const lastEventId = isModern ? undefined : this.#event(principal, fields.lastEventId, { sessionId, messageId });
-    return { ...handles, sessionId, lastEventId };
+    const event = isModern ? {} : this.#event(principal, fields.lastEventId, { sessionId, messageId });
+    return { ...handles, sessionId, lastEventId: undefined, ...event };
   }
 
   /** The `Mcp-Session-Id` that the client gets; undefined: none. */
@@ -73,13 +73,16 @@ export class Bindings {
    * Makes the ids of the events of a stream that the client gets. A server resumes a stream by an id alone, and some
    * servers number the events of all sessions in one sequence: with the next number a client would read another's
    * events.
+   *
+   * @param namesCall Whether the ids name the call of a tool that the stream answers.
    */
-  giveEventIds({ principal }: Grant, sessionId: string | undefined): (id: string) => string {
+  giveEventIds({ principal, action }: Grant, sessionId: string | undefined, namesCall = false): (id: string) => string {
     // At the first id: most streams have none.
     let owner: string | undefined;
+    const call = namesCall ? suffixOf(action) : '';
     return (id) => {
       owner ??= this.#eventOwner(principal, sessionId);
-      return this.#parts.sessions.bind(Buffer.from(id, 'latin1').toString('base64url'), owner);
+      return this.#parts.sessions.bind(Buffer.from(id, 'latin1').toString('base64url') + call, owner);
     };
   }
 
@@ -87,10 +90,10 @@ export class Bindings {
    * The message of an upstream with the handles that the client gets; undefined where there are none. A task becomes
    * the caller's only when it is created: an answer that names other tasks, as a list does, gives none out.
    *
-   * @param counted The counted call that is answered.
+   * @param origin The call that is answered, as tasks name it.
    */
-  giveHandles(text: string, { principal, action }: Grant, counted: string | undefined): string | undefined {
-    const context = { ...this.#context(principal, requestOf(action)), counted };
+  giveHandles(text: string, { principal, action }: Grant, origin: TaskOrigin): string | undefined {
+    const context = { ...this.#context(principal, requestOf(action)), ...origin };
     return this.#parts.handles.bindAll(text, context, action.tasks);
   }
 
@@ -128,10 +131,14 @@ export class Bindings {
     principal: Principal | undefined,
     bound: string | undefined,
     { sessionId, messageId }: Pick<Action, 'sessionId' | 'messageId'>,
-  ): string | undefined {
+  ): Pick<Action, 'lastEventId' | 'resumes'> | undefined {
     if (bound === undefined) return undefined;
     const event = this.#parts.sessions.unbind(bound, this.#eventOwner(principal, sessionId));
-    if (event !== undefined) return Buffer.from(event, 'base64url').toString('latin1');
+    if (event !== undefined) {
+      const [id = '', call] = event.split('.');
+      const resumes = call === undefined ? undefined : resumedCall(call);
+      return { lastEventId: Buffer.from(id, 'base64url').toString('latin1'), resumes };
+    }
     const detail = 'Last-Event-ID was not given to this caller in this session';
     throw new Denial('handle.unknown', detail, { messageId });
   }
@@ -161,6 +168,22 @@ export class Bindings {
   }
 }
 
+/** The longest name of a call in the id of an event, in bytes: a header has to carry the id. */
+const MAX_CALL_BYTES = 512;
+
+/** What an event id has behind the upstream's own id: the call of a tool that is answered; `''` for anything else. */
+function suffixOf({ attempt, messageId, resumes }: Action): string {
+  const tool = calledTool(attempt);
+  const call = tool === undefined ? resumes : { messageId, tool };
+  const text = call === undefined ? '' : JSON.stringify([call.messageId, call.tool]);
+  return text === '' || Buffer.byteLength(text) > MAX_CALL_BYTES ? '' : `.${Buffer.from(text).toString('base64url')}`;
+}
+
+function resumedCall(text: string): NonNullable<Action['resumes']> {
+  const [messageId, tool] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [MessageId, string];
+  return { messageId, tool };
+}
+
 const APPROVAL = 'approval';
 
 type Request = Pick<Message, 'method' | 'targets'>;
@@ -170,7 +193,7 @@ function requestOf({ attempt }: Action): Request {
 }
 
 const noHandles = { mcpName: undefined, tasks: undefined, continues: undefined, body: undefined };
-const noTasks: ReadonlyMap<string, undefined> = new Map();
+const noTasks: ReadonlyMap<string, TaskOrigin> = new Map();
 
 /**
  * The refusal of a handle that is not the caller's. SEP-2663 §Capability: a server answers -32021 to a client that does
@@ -188,20 +211,21 @@ function refusalOf({ method, era, id: messageId, declaresTasks }: Message): Hand
 /** A client's message as the upstream receives it. */
 type Unbound = Omit<OwnHandles, 'body'> & { readonly text: string };
 
-/** The owner of handles, and the request that presents them or whose answer gives them out. */
-export interface HandleContext {
+/**
+ * The owner of handles, and the request that presents them or whose answer gives them out. Of that, `counted` has only
+ * letters and digits.
+ */
+export interface HandleContext extends TaskOrigin {
   /** As {@link lengthPrefixed} joins its parts. */
   readonly owner: string;
   readonly method: string | undefined;
   readonly targets: readonly McpTarget[];
-  /** Names the counted call whose answer gives the handles out; undefined: it was not counted. Letters and digits. */
-  readonly counted?: string | undefined;
 }
 
-/** A handle as the upstream knows it, with the counted call that it came from. */
+/** A handle as the upstream knows it, with the call that it came from. */
 interface OwnHandle {
   readonly value: string;
-  readonly counted: string | undefined;
+  readonly origin: TaskOrigin;
 }
 
 type HandleRefusal = (detail: string) => Denial;
@@ -228,21 +252,22 @@ export class HandleBinding {
    * The text of a server's message with its handles bound; undefined where it has none or is not JSON. A handle that
    * passes unbound gives no access: the gateway refuses every request that presents it.
    *
-   * @param tasks The only tasks whose ids are bound, each with the counted call that created it; undefined for any.
-   *   Other ids stay as they are and give no access.
+   * @param tasks The only tasks whose ids are bound, each with the call that created it; undefined for any. Other ids
+   *   stay as they are and give no access.
    */
   bindAll(
     text: string,
     context: HandleContext,
-    tasks: ReadonlyMap<string, string | undefined> | undefined,
+    tasks: ReadonlyMap<string, TaskOrigin> | undefined,
   ): string | undefined {
     const changes = given(text)
       // UTF-8 cannot hold a lone surrogate: the upstream would get another handle back.
       .filter(({ value }) => value.isWellFormed())
       .filter(({ kind, value }) => kind !== 'task' || tasks === undefined || tasks.has(value))
       .map(({ path, kind, value }) => {
-        const counted = (kind === 'task' ? tasks?.get(value) : undefined) ?? context.counted;
-        return { path, from: value, to: this.#bind(value, kind, context, counted) };
+        const known = kind === 'task' ? tasks?.get(value) : undefined;
+        const origin = { counted: known?.counted ?? context.counted, tool: known?.tool ?? context.tool };
+        return { path, from: value, to: this.#bind(value, kind, context, origin) };
       });
     return changes.length === 0 ? undefined : spliceStrings(text, changes);
   }
@@ -255,7 +280,7 @@ export class HandleBinding {
   unbindAll(text: string, handles: readonly Handle[], context: HandleContext, refusal: HandleRefusal): Unbound {
     const changes: Change[] = [];
     let mcpName: string | undefined;
-    const tasks = new Map<string, string | undefined>();
+    const tasks = new Map<string, TaskOrigin>();
     let continues: string | undefined;
     for (const handle of handles) {
       const own = this.#unbind(handle.value, handle.kind, context);
@@ -265,29 +290,40 @@ export class HandleBinding {
         throw refusal(`${handle.path.join('.')} was not given to this caller on this route, or not for this request`);
       }
       changes.push({ path: handle.path, from: handle.value, to: own.value });
-      if (handle.kind === 'task') tasks.set(own.value, own.counted);
-      else continues = own.counted;
+      if (handle.kind === 'task') tasks.set(own.value, own.origin);
+      else continues = own.origin.counted;
       if (isNamedTask(handle)) mcpName = encodedValue(own.value);
     }
     return { text: changes.length === 0 ? text : spliceStrings(text, changes), mcpName, tasks, continues };
   }
 
-  /** Its expiry, if it is a state, the counted call, if there is one, and the handle itself, between dots. */
-  #bind(value: string, kind: HandleKind, context: HandleContext, counted: string | undefined): string {
+  /** Its expiry, if it is a state, the counted call and the tool, if there are any, and the handle, between dots. */
+  #bind(value: string, kind: HandleKind, context: HandleContext, { counted, tool }: TaskOrigin): string {
     const parts = [Buffer.from(value).toString('base64url')];
+    if (tool !== undefined && kind === 'task') parts.unshift(TOOL + Buffer.from(tool).toString('base64url'));
     if (counted !== undefined) parts.unshift(counted);
     if (kind === 'state') parts.unshift((this.#clock() + STATE_LIFETIME_MS).toString(36));
     return this.#handles.bind(parts.join('.'), parties(kind, context));
   }
 
-  #unbind(value: string, kind: HandleKind, context: HandleContext): OwnHandle | undefined {
-    const own = this.#handles.unbind(value, parties(kind, context));
+  #unbind(bound: string, kind: HandleKind, context: HandleContext): OwnHandle | undefined {
+    const own = this.#handles.unbind(bound, parties(kind, context));
     if (own === undefined) return undefined;
     // parseInt stops at the dot behind the expiry.
     if (kind === 'state' && Number.parseInt(own, 36) <= this.#clock()) return undefined;
-    const [counted] = own.split('.').slice(kind === 'state' ? 1 : 0, -1);
-    return { value: Buffer.from(own.slice(own.lastIndexOf('.') + 1), 'base64url').toString(), counted };
+    const parts = own.split('.').slice(kind === 'state' ? 1 : 0);
+    const tool = parts.find((part) => part.startsWith(TOOL));
+    const value = decoded(parts.pop() ?? '');
+    const counted = parts.find((part) => part !== tool);
+    return { value, origin: { counted, tool: tool && decoded(tool.slice(TOOL.length)) } };
   }
+}
+
+/** What the name of a tool begins with in a handle. No other part does. */
+const TOOL = '~';
+
+function decoded(text: string): string {
+  return Buffer.from(text, 'base64url').toString();
 }
 
 /** The parties of a handle: its owner, its kind, and for a state its request. */

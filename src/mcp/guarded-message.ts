@@ -18,6 +18,8 @@ export interface DefinitionGuard {
   examine(shown: readonly (Definition | undefined)[], whole: DefinitionKind | undefined): readonly boolean[];
   /** The server says that its tools or prompts changed. */
   announced(): void;
+  /** Judges messages that all parsers read alike, before anything else. @throws {Denial} */
+  judge?(messages: readonly unknown[]): void;
 }
 
 const announcements = new Set<unknown>(
@@ -36,6 +38,7 @@ export function guardedMessage(text: string, guard: DefinitionGuard, asked?: Def
   const plain: unknown = JSON.parse(text);
   if (hasDuplicateMembers(text, plain)) throw unreadable('two equal members of one object');
   const messages = Array.isArray(plain) ? (plain as unknown[]) : [plain];
+  guard.judge?.(messages);
   if (messages.some((each) => isAnnouncement(each))) guard.announced();
   const shown = messages.map(shownIn);
   if (shown.every(({ length }) => length === 0)) return undefined;

@@ -4,7 +4,7 @@ import { ownMember } from '../core/lib/json/own-member.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { compilePolicy } from '../core/policy/compile.ts';
 import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
-import { conditionsInParts, partsOf } from '../policy-parts/parts.ts';
+import { conditionsInParts, languageParts, partsOf } from '../policy-parts/parts.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
@@ -105,7 +105,8 @@ export async function readPolicies(
   };
 }
 
-const mcpKeys = ['tools', 'resources', 'prompts', 'methods', 'lock'];
+const ofMcp = languageParts.flatMap((part) => part.ofMcp ?? []);
+const mcpKeys = ['tools', 'resources', 'prompts', 'methods', ...ofMcp];
 
 function policyNames(files: readonly string[] | undefined, others: readonly string[]): readonly string[] | undefined {
   // Editors and Kubernetes leave files that start with a dot.

@@ -3,8 +3,7 @@
  * variable are compared as they are written.
  */
 
-import { conditionsInParts } from '../policy-parts/parts.ts';
-import type { PastDocument } from '../policy-parts/history/document.ts';
+import { conditionsInParts, languageParts } from '../policy-parts/parts.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { MAX_ACTORS } from '../core/model/actors.ts';
@@ -25,7 +24,7 @@ import type { Path } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';
 
 interface PolicyMistakes {
-  /** What no caller could satisfy. */
+  /** What no caller could satisfy, and what contradicts itself. */
   readonly faults: readonly Violation[];
   /** What may be meant. */
   readonly warnings: readonly Violation[];
@@ -61,6 +60,8 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
   }
+  for (const { faultsIn } of languageParts)
+    for (const { path, message } of faultsIn?.(document) ?? []) faults.push({ path, part: 'value', message });
   warnings.push(...entryWarnings(document), ...unseenArguments(document));
   return { faults, warnings };
 }
@@ -171,16 +172,16 @@ function isNeverText(value: ValueDocument): boolean {
   return compared.some((each) => each !== undefined && !(isObject(each) && !Array.isArray(each)) && isNeverText(each));
 }
 
-/** Entries with `inner` that name no arguments, beside what is asked of arguments. */
+/** Tools whose inner calls show no arguments, beside what is asked of arguments. */
 function unseenArguments(document: PolicyDocument): readonly Violation[] {
-  const { tools = {} } = document;
-  const blind = Object.entries(tools).filter(([, { inner }]) => inner !== undefined && inner.arguments === undefined);
-  if (blind.length === 0) return [];
-  const asked = argumentsAsked(document);
-  return blind.flatMap(([name]) => {
-    const path = asked.find(([, tool]) => tool !== name);
-    if (path === undefined) return [];
-    return warningOf(['tools', name, 'inner'], `has no arguments: ${rulePath(path)} sees none of inner calls`, 'key');
+  let asked: readonly Path[] | undefined;
+  return Object.entries(document.tools ?? {}).flatMap(([name, entry]) => {
+    const at = languageParts.map(({ blindIn }) => blindIn?.(entry, ['tools', name])).find((path) => path !== undefined);
+    if (at === undefined) return [];
+    asked ??= argumentsAsked(document);
+    const where = asked.find(([, tool]) => tool !== name);
+    if (where === undefined) return [];
+    return warningOf(at, `has no arguments: ${rulePath(where)} sees none of inner calls`, 'key');
   });
 }
 
@@ -190,12 +191,8 @@ function argumentsAsked(document: PolicyDocument): readonly Path[] {
   for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
     if (path[0] === 'tools' && condition.arguments !== undefined) asked.push([...path, 'arguments']);
   }
-  for (const [name, { after, never_after: neverAfter, quota = [] }] of Object.entries(document.tools ?? {})) {
-    if (after?.same !== undefined) asked.push(['tools', name, 'after', 'same']);
-    if (neverAfter?.same !== undefined) asked.push(['tools', name, 'never_after', 'same']);
-    for (const [index, { sum }] of quota.entries()) {
-      if (sum !== undefined) asked.push(['tools', name, 'quota', index, 'sum']);
-    }
+  for (const [name, entry] of Object.entries(document.tools ?? {})) {
+    for (const { argumentsIn } of languageParts) asked.push(...(argumentsIn?.(entry, ['tools', name]) ?? []));
   }
   return asked;
 }
@@ -216,30 +213,18 @@ function operandMistake(name: string): string | undefined {
   return `${describeValue(name)} is no variable; write ${describeValue(meant)}`;
 }
 
-/** Warnings of the names of entries, and of what their rules over time name. */
+/** Warnings of the names of entries, and of what the parts of the language name in them. */
 function entryWarnings(document: PolicyDocument): readonly Violation[] {
   const warnings: Violation[] = [];
   for (const key of ['tools', 'prompts', 'methods', 'resources', 'requests'] as const) {
-    for (const [name, { after, never_after: neverAfter, quota = [] }] of Object.entries(document[key] ?? {})) {
-      const path = [key, name];
-      warnings.push(...warningOf(path, nameMistake(key, name), 'key'));
-      warnings.push(...pastWarnings(after, [...path, 'after']), ...pastWarnings(neverAfter, [...path, 'never_after']));
-      for (const [index, { by = '' }] of quota.entries()) {
-        warnings.push(...warningOf([...path, 'quota', index, 'by'], claimPathMistake(by)));
-      }
+    for (const [name, entry] of Object.entries(document[key] ?? {})) {
+      warnings.push(...warningOf([key, name], nameMistake(key, name), 'key'));
+      const names = languageParts.flatMap(({ namesIn }) => namesIn?.(entry, [key, name]) ?? []);
+      for (const { path, text, of } of names)
+        warnings.push(...warningOf(path, of === 'tools' ? nameMistake(of, text) : claimPathMistake(text)));
     }
   }
   return warnings;
-}
-
-function pastWarnings(past: PastDocument | undefined, path: Path): readonly Violation[] {
-  if (past === undefined) return [];
-  return [
-    ...textsOf(past.tool ?? [], [...path, 'tool']).flatMap((tool) =>
-      warningOf(tool.path, nameMistake('tools', tool.text)),
-    ),
-    ...warningOf([...path, 'by'], claimPathMistake(past.by ?? '')),
-  ];
 }
 
 /** Scopes are separated by spaces: with commas besides, each is another scope than the one that tokens have. */

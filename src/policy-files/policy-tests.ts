@@ -1,19 +1,33 @@
 import { join } from 'node:path';
 import { actorFlaw } from '../core/model/actors.ts';
-import type { EarlierCall } from '../policy-parts/history/call-history.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { PolicyFault } from '../core/policy/document.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { requestFlaw } from '../core/policy/requests.ts';
-import { compileProperty, type Property, type PropertyDocument } from './property.ts';
+import { compileProperty, type GivenApproval, type Property, type PropertyDocument } from './property.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
 import { violations, type Violation } from '../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
+
+/** A call that was made before another one, as a test describes it. */
+export interface EarlierCall {
+  readonly tool?: string;
+  readonly resource?: string;
+  readonly prompt?: string;
+  readonly method?: string;
+  readonly request?: string;
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** The time between the two calls, such as `10m`. */
+  readonly ago: string;
+  /** Undefined: the same caller. */
+  readonly subject?: string;
+  /** How it ended. Undefined: `answered`. */
+  readonly outcome?: 'answered' | 'error' | 'unanswered';
+}
 
 /** A test of a policy, as `schema/policy-test.schema.json` accepts it. */
 export interface PolicyTest {

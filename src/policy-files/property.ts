@@ -2,7 +2,6 @@ import { targetKinds } from '../core/model/mcp.ts';
 import type { ListedKind, TargetKind } from '../core/model/mcp-method.ts';
 import { type Decision, denialIn } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';
-import type { GivenApproval } from '../policy-parts/approvals/needed-approval.ts';
 import type { AllCondition } from '../core/policy/conditions/groups.ts';
 import { compileCondition } from '../core/policy/conditions/compile-condition.ts';
 import { leavesOf } from '../core/policy/conditions/condition.ts';
@@ -13,6 +12,9 @@ import { uriPattern } from '../core/policy/pattern.ts';
 import { writtenRequest } from '../core/policy/requests.ts';
 import { compileVariables, type VariableCondition } from '../core/policy/variable.ts';
 import { requestSource, uriSource } from './key-sources.ts';
+
+/** Whether a call has an approval that it can use. */
+export type GivenApproval = 'none' | 'approved';
 
 /** The calls that a property speaks of, by what names them. `any`, in place of a name: every name of that kind. */
 type CallDocument = {

@@ -44,6 +44,8 @@ const PATH_OF_A_REQUEST = 'src/core/gateway/pipeline.ts';
 /** What of the repository outside `src/` a part may import. */
 const outside: Readonly<Record<string, RegExp>> = {
   'core/config': /^schema\//,
+  'core/policy': /^schema\/validators\.js$/,
+  'policy-parts': /^schema\/validators\.js$/,
   capabilities: /^schema\//,
   serve: /^schema\//,
   commands: /^(?:schema\/|package\.json$)/,

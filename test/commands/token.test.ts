@@ -1,8 +1,16 @@
 /** `sallyport token` at a real front door, and at servers that are wrong. */
-import { readFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, readFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { exportJWK, exportPKCS8 } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { listen } from '../../demo/listen.ts';
 import { generateKey, startIssuer } from '../support/issuer.ts';
 import { startHttp } from '../support/mcp-servers.ts';
 import { keepSecret } from '../support/secrecy.ts';
@@ -112,6 +120,65 @@ describe('fails', () => {
     const args = ['token', '--issuer', server.url, '--client', 'report', '--client-secret', '-'];
     expect(await outcome(args, process.cwd(), { stdin: secret })).toMatchObject({ code: 1, stdout: '' });
   });
+
+  test('where an https server names an endpoint of plain http, and sends it nothing', async () => {
+    const posts: string[] = [];
+    const plain = await forThisTest(startHttp((request) => void posts.push(String(request.url))));
+    const folder = new URL('../support/certificates/', import.meta.url);
+    const [cert, key] = await Promise.all(
+      ['server.pem', 'server-key.pem'].map((name) => readFile(new URL(name, folder))),
+    );
+    const server = createServer({ cert, key }, ({ headers }, response) =>
+      sendJson(response, 200, { issuer: `https://${headers.host}`, token_endpoint: `${plain.url}/token` }),
+    );
+    const { url, close } = await listen(server, 0);
+    const issuer = url.replace('http://127.0.0.1', 'https://localhost');
+    const args = ['bin/sallyport.js', 'token', '--issuer', issuer, '--client', 'report', '--client-secret', '-'];
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: new URL('ca.pem', folder).pathname };
+    const program = spawn(process.execPath, args, { env });
+    program.stdin.end(secret);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(program.stdout),
+      text(program.stderr),
+      once(program, 'close'),
+    ]);
+    expect({ code, stdout, posts }).toEqual({ code: 1, stdout: '', posts: [] });
+    expect(stderr).toContain('token_endpoint is not https: http://127.0.0.1');
+    await close();
+  });
+});
+
+describe('a device', () => {
+  test('waits longer while there is no answer, and then gets its token', async () => {
+    const polls: number[] = [];
+    const server = await forThisTest(
+      startHttp((request, response) => {
+        const issuer = `http://${request.headers.host}`;
+        if (request.url === '/device')
+          return sendJson(response, 200, {
+            device_code: 'd',
+            user_code: 'u',
+            verification_uri: issuer,
+            interval: 0.05,
+          });
+        if (request.method === 'GET')
+          return sendJson(response, 200, {
+            issuer,
+            token_endpoint: `${issuer}/token`,
+            device_authorization_endpoint: `${issuer}/device`,
+          });
+        polls.push(performance.now());
+        if (polls.length === 1) return void request.socket.destroy();
+        if (polls.length < 4)
+          return sendJson(response, [429, 503][polls.length - 2] ?? 0, { error: 'temporarily_unavailable' });
+        return sendJson(response, 200, { access_token: 'the-token-of-the-device' });
+      }),
+    );
+    const args = ['token', '--issuer', server.url, '--client', 'tv', '--device'];
+    expect(await outcome(args)).toMatchObject({ code: 0, stdout: 'the-token-of-the-device\n' });
+    // 50 ms doubled three times. A timer may be late, never early by more than rounding.
+    expect((polls[3] ?? 0) - (polls[2] ?? 0)).toBeGreaterThan(395);
+  });
 });
 
 describe('wrong usage', () => {
@@ -141,21 +208,94 @@ describe('wrong usage', () => {
 });
 
 describe('docs/callers.md', () => {
-  test.each(['# in the workflow', '# in the cluster'])('has a recipe that gets a token: %s', async (begin) => {
-    const page = await readFile(new URL('../../docs/callers.md', import.meta.url), 'utf8');
-    const block = page.split('```yaml\n').find((each) => each.startsWith(begin)) ?? '';
-    expect(parse(block.slice(0, block.indexOf('```')))).toBeTypeOf('object');
-    const [, command = ''] = /TOKEN=\$\((?:npx -y )?(sallyport token .*)\)$/m.exec(block) ?? [];
-    const jwt = await keys.sign({ sub: 'job-1', aud: world.issuer }, { header: { typ: 'JWT' } });
-    const folder = await folderWith({ yaml: '', files: { jwt } });
-    const args = command
-      .replace('https://signin.example.com', world.issuer)
-      .replace(/--workload \S+/, '--workload jwt');
-    expect(await used(await outcome(args.split(' ').slice(1), folder))).toEqual(good);
+  const page = readFileSync(new URL('../../docs/callers.md', import.meta.url), 'utf8');
+  const jwt = () => keys.sign({ sub: 'job-1', aud: world.issuer }, { header: { typ: 'JWT' } });
+
+  /** The parsed example that begins with a comment. */
+  function example(comment: string): unknown {
+    const block = page.split('```yaml\n').find((each) => each.startsWith(comment)) ?? '';
+    return parse(block.slice(0, block.indexOf('```')));
+  }
+
+  /** Runs a script as a shell does that finds `sallyport`, and a `report` that calls by the token that it gets. */
+  async function runScript(shell: readonly string[], script: string, files: Record<string, string>, env: object = {}) {
+    const sallyport = `exec ${process.execPath} ${fileURLToPath(new URL('../../bin/sallyport.js', import.meta.url))}`;
+    const folder = await folderWith({
+      yaml: '',
+      files: {
+        'bin/sallyport': `#!/bin/sh\n${sallyport} "$@"\n`,
+        'bin/npx': `#!/bin/sh\n[ "$1 $2" = "-y sallyport" ] && shift 2 && ${sallyport} "$@"\n`,
+        'bin/report': '#!/bin/sh\nprintf "reported <%s>" "$1"\n',
+        ...files,
+      },
+    });
+    for (const name of ['sallyport', 'npx', 'report']) await chmod(join(folder, 'bin', name), 0o755);
+    const [program = '', ...args] = shell;
+    const child = spawn(program, [...args, script], {
+      cwd: folder,
+      env: { ...process.env, PATH: `${join(folder, 'bin')}:${process.env['PATH']}`, ...env },
+    });
+    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+    return { code, stdout, stderr };
+  }
+
+  const here = (script: string) =>
+    script
+      .replaceAll('https://signin.example.com', world.issuer)
+      .replaceAll('https://mcp.example.com/mcp', world.mcpUrl.href)
+      .replaceAll('/var/run/secrets/sallyport/token', 'projected')
+      .replaceAll('/etc/report.pem', 'key');
+
+  test.skipIf(!['curl', 'jq'].every((name) => existsSync(`/usr/bin/${name}`)))(
+    'has a job of GitHub Actions that lists tools',
+    async () => {
+      const token = await jwt();
+      const asked: (string | undefined)[] = [];
+      const runner = await forThisTest(
+        startHttp((request, response) => {
+          asked.push(request.headers.authorization, request.url);
+          sendJson(response, 200, { count: 1, value: token });
+        }),
+      );
+      const { steps } = example('# in the workflow') as { steps: readonly { readonly run: string }[] };
+      const env = {
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'of-the-runner',
+        ACTIONS_ID_TOKEN_REQUEST_URL: `${runner.url}/token?api-version=2.0`,
+      };
+      // The shell of a step, as GitHub starts it.
+      const ran = await runScript(['bash', '-e', '-c'], here(steps[0]?.run ?? ''), {}, env);
+      expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('list_accounts') });
+      expect(ran.stdout).toMatch(/^::add-mask::\S+$/m);
+      expect(asked).toEqual(['Bearer of-the-runner', `/token?api-version=2.0&audience=${world.issuer}`]);
+    },
+  );
+
+  test('has a CronJob of Kubernetes that reports with its token, and not without one', async () => {
+    const job = example('# in the cluster') as {
+      spec: {
+        jobTemplate: { spec: { template: { spec: { containers: readonly { command: string[]; args: string[] }[] } } } };
+      };
+    };
+    const [container] = job.spec.jobTemplate.spec.template.spec.containers;
+    const run = (files: Record<string, string>) =>
+      runScript(container?.command ?? [], here(container?.args[0] ?? ''), files);
+    const reported = await run({ projected: await jwt() });
+    const [, token] = /^reported <(\S+)>$/.exec(reported.stdout) ?? [];
+    expect(await world.listTools(token)).toBe(200);
+    const failed = await run({});
+    expect([failed.code, failed.stdout]).toEqual([1, '']);
+  });
+
+  test('has a line of a crontab that reports with its token, and not without one', async () => {
+    const [, line = ''] = /^0 3 \* \* \* (.*)$/m.exec(page) ?? [];
+    const script = here(line).replace('--client nightly-report', '--client signer');
+    const reported = await runScript(['sh', '-c'], script, { key: await exportPKCS8(keys.key.privateKey) });
+    expect(await world.listTools(/^reported <(\S+)>$/.exec(reported.stdout)?.[1])).toBe(200);
+    const failed = await runScript(['sh', '-c'], script, {});
+    expect([failed.code, failed.stdout]).toEqual([1, '']);
   });
 
   test('has commands whose options exist', async () => {
-    const page = await readFile(new URL('../../docs/callers.md', import.meta.url), 'utf8');
     const lines = [...page.matchAll(/^sallyport (token .*)$/gm)].map(([, line = '']) => line);
     expect(lines).toHaveLength(4);
     for (const line of lines) {

@@ -1,7 +1,8 @@
 /**
- * Shows that each capability can be deleted. In a copy of the sources it takes away the folder of one capability, with
- * its keys in the schema and its line in `all.ts`. The compiler must then accept the rest, and a configuration that uses
- * the capability is refused for an unknown key. With `--core`, the tests of the core pass too.
+ * Shows that each capability, and each part of the policy language, can be deleted. In a copy of the sources it takes
+ * away the folders of one name, with the keys in their `schema.json` and their lines in `all.ts` and `parts.ts`. The
+ * compiler must then accept the rest, and a configuration or a policy that uses it is refused for an unknown key. With
+ * `--core`, the tests of the core pass too.
  *
  *     npm run deletable
  *     npm run deletable -- lock revocation
@@ -10,12 +11,13 @@
  */
 
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { examples } from './examples.ts';
+import { type Example, examples } from './examples.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
@@ -27,20 +29,27 @@ const args = process.argv.slice(2);
 const withCore = args.includes('--core');
 const named = args.filter((arg) => !arg.startsWith('--'));
 
-const folders = (await readdir(join(root, 'src/capabilities'), { withFileTypes: true }))
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
+/** The lists of the folders that can be deleted. */
+const lists = { 'src/capabilities': 'all.ts', 'src/policy-parts': 'parts.ts' };
+
+/** Where proofs and reviews name each part of the language: they stand above it, and read what it decides. */
+const above = /^src\/(?:analysis|commands\/(?:learn|replay))\b/;
+
+const names = new Set<string>();
+for (const folder of Object.keys(lists))
+  for (const entry of await readdir(join(root, folder), { withFileTypes: true }))
+    if (entry.isDirectory()) names.add(entry.name);
 
 const copy = await mkdtemp(join(tmpdir(), 'sallyport-deletable-'));
 let failed = 0;
 try {
-  for (const name of named.length > 0 ? named : folders) {
+  for (const name of named.length > 0 ? named : names) {
     const started = Date.now();
     await prepare(name);
-    const problems = [...(await compilerProblems()), ...(await acceptedUse(name)), ...(await coreProblems())];
+    const problems = [...(await compilerProblems(name)), ...(await acceptedUses(name)), ...(await coreProblems())];
     const seconds = ((Date.now() - started) / 1000).toFixed(0);
     process.stdout.write(`${problems.length === 0 ? 'deletable' : 'NOT deletable'}: ${name} (${seconds} s)\n`);
-    for (const problem of problems) process.stdout.write(`  ${problem}\n`);
+    for (const problem of problems.slice(0, 10)) process.stdout.write(`  ${problem}\n`);
     failed += problems.length === 0 ? 0 : 1;
   }
 } finally {
@@ -58,17 +67,22 @@ async function prepare(name: string): Promise<void> {
     readonly compilerOptions: object;
   };
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src', 'schema'] }));
-  await rm(join(copy, 'src/capabilities', name), { recursive: true });
-  const list = join(copy, 'src/capabilities/all.ts');
-  const text = await readFile(list, 'utf8');
-  const [line, variable] = new RegExp(`^import \\{ (\\w+) \\} from './${name}/manifest.ts';\\n`, 'm').exec(text) ?? [];
-  if (line === undefined) throw new Error(`all.ts has no line for ${name}`);
-  await writeFile(list, text.replace(line, '').replace(`  ${variable},\n`, ''));
+  for (const [folder, list] of Object.entries(lists)) await takeAway(name, folder, join(copy, folder, list));
   await run(process.execPath, ['schema/compile.ts'], { cwd: copy });
 }
 
-async function compilerProblems(): Promise<readonly string[]> {
-  return problemsOf(join(root, 'node_modules/.bin/tsc'), []);
+async function takeAway(name: string, folder: string, list: string): Promise<void> {
+  if (!existsSync(join(copy, folder, name))) return;
+  await rm(join(copy, folder, name), { recursive: true });
+  const text = await readFile(list, 'utf8');
+  const [line, variable] = new RegExp(`^import \\{ (\\w+) \\} from './${name}/manifest.ts';\\n`, 'm').exec(text) ?? [];
+  if (line === undefined) throw new Error(`${list} has no line for ${name}`);
+  await writeFile(list, text.replace(line, '').replace(new RegExp(`([[ ])${variable}(?:, |,\\n|(?=\\]))`), '$1'));
+}
+
+async function compilerProblems(name: string): Promise<readonly string[]> {
+  const problems = await problemsOf(join(root, 'node_modules/.bin/tsc'), []);
+  return existsSync(join(root, 'src/policy-parts', name)) ? problems.filter((each) => !above.test(each)) : problems;
 }
 
 /** What the first tests say that fail; none without `--core`. */
@@ -90,26 +104,33 @@ async function problemsOf(command: string, options: readonly string[]): Promise<
     return [];
   } catch (error) {
     const { stdout = '', message } = error as Error & { readonly stdout?: string };
-    return (stdout.trim() || message).split('\n').slice(0, 10);
+    return (stdout.trim() || message).split('\n');
   }
 }
 
-/** Why the use of a capability was not refused for its key. */
-async function acceptedUse(name: string): Promise<readonly string[]> {
-  const example = examples[name];
-  if (example === undefined) return [`test/deletable/examples.ts has no configuration that uses ${name}`];
-  if (example.isInPolicies === true) return [];
-  const yaml = { public_url: 'http://127.0.0.1:8080', ...example.top, routes: [{ ...route, ...example.route }] };
+/** Why a use of it was not refused for its key. */
+async function acceptedUses(name: string): Promise<readonly string[]> {
+  const [first, ...others] = examples[name] ?? [];
+  if (first === undefined) return [`test/deletable/examples.ts has nothing that uses ${name}`];
+  const problems: string[] = [];
+  for (const example of [first, ...others]) problems.push(...(await acceptedUse(example)));
+  return problems;
+}
+
+async function acceptedUse({ key, refusal = 'unknown key', top, route: keys, policy }: Example): Promise<string[]> {
+  const used = { ...route, ...(policy && { policy: 'used' }), ...keys };
   const file = join(copy, 'gateway.yaml');
-  await writeFile(file, JSON.stringify(yaml));
+  await writeFile(file, JSON.stringify({ public_url: 'http://127.0.0.1:8080', ...top, routes: [used] }));
+  await mkdir(join(copy, 'policies'), { recursive: true });
+  await writeFile(join(copy, 'policies/used.yaml'), JSON.stringify(policy ?? {}));
   try {
     await run(process.execPath, ['bin/sallyport.js', 'check', '--config', file], { cwd: copy });
-    return ['a configuration that uses it is accepted'];
+    return [`${key} is accepted`];
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { readonly stdout?: string; readonly stderr?: string };
     const said = stdout + stderr;
-    return said.includes(`${example.key}: ${example.refusal ?? 'unknown key'}`)
-      ? []
-      : [`check says: ${said.trim().slice(0, 400)}`];
+    const at = `${policy === undefined ? 'gateway' : 'policies/used'}.yaml:1:`;
+    const isRefused = said.split('\n').some((line) => line.includes(at) && line.includes(` ${key}: ${refusal}`));
+    return isRefused ? [] : [`check says of ${key}: ${said.trim().slice(0, 400)}`];
   }
 }

@@ -62,6 +62,8 @@ class Person {
   html = '';
   status = 0;
   retryAfter: string | null = null;
+  /** The content security policy of each page that was shown. */
+  readonly policies: (string | null)[] = [];
 
   constructor(at: At = world, address?: string) {
     this.#at = at;
@@ -93,7 +95,10 @@ class Person {
       const next =
         response.headers.get('location') ??
         /http-equiv="refresh" content="0; url=([^"]*)"/.exec(this.html)?.[1]?.replaceAll('&amp;', '&');
-      if (next === undefined) return this;
+      if (next === undefined) {
+        this.policies.push(response.headers.get('content-security-policy'));
+        return this;
+      }
       url = new URL(next, url);
       body = undefined;
     }
@@ -201,6 +206,15 @@ describe('a device', () => {
     expect(body).toMatchObject({ error: 'invalid_grant' });
   });
 
+  test('has a code of 43 characters, and gets nothing by one that is made up', async () => {
+    const device = await begin();
+    expect(device.body['device_code']).toMatch(/^[\w-]{43}$/);
+    await approve(device);
+    const guessed = { body: { device_code: `${String(device.body['device_code']).slice(0, -1)}~` } };
+    expect(await poll({ ...device, ...guessed })).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect((await poll(device)).status, 'a guess of another party does not use it up').toBe(200);
+  });
+
   test('loses its token when an operator ends the person', async () => {
     world.provider.person = { sub: `revoked-${hop}` };
     const device = await begin();
@@ -259,7 +273,8 @@ describe('the page', () => {
       from()['x-forwarded-for'],
     ])
       expect(html).toContain(text);
-    expect(html).toMatch(/just now|ago/);
+    expect(html).toMatch(/(just now|ago), from the address/);
+    expect(html).toContain('Code, which your device must show');
     expect(html).toContain('Go on only if you started this yourself');
     expect(html).toContain('registered this client');
     const { body } = await register(world.issuer, {
@@ -299,6 +314,32 @@ describe('the page', () => {
       expect((await poll(device)).body).toMatchObject({ error: 'authorization_pending' });
       expect((await person.answer(codeOf(device))).html).toContain('Your device is connected');
     }
+  });
+
+  test('cannot be framed, runs no script, and shows a name as text', async () => {
+    const name = '<img src=x onerror=alert(1)>"\u202e';
+    const { body } = await register(world.issuer, {
+      client_name: name,
+      redirect_uris: undefined,
+      grant_types: [grant],
+    });
+    const device = await begin({ client_id: String(body['client_id']) });
+    const person = new Person();
+    const shown = [
+      await person.open(),
+      await person.type(codeOf(device)),
+      await person.answer(codeOf(device), 'abort'),
+    ];
+    expect(shown).toHaveLength(3);
+    expect(person.policies).toHaveLength(3);
+    for (const policy of person.policies) {
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toContain('script-src');
+    }
+    await person.open();
+    const { html } = await person.type(codeOf(await begin({ client_id: String(body['client_id']) })));
+    expect(html).toContain('Allow &lt;img src=x onerror=alert(1)&gt;&quot; to act for you?');
   });
 
   test('requires its own form: another site, and a browser without the page, approve nothing', async () => {
@@ -442,4 +483,22 @@ test.runIf(hasRedis)('over replicas a code is one code: polls, wrong codes, the 
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
   const good = answers.find(({ status }) => status === 200);
   expect(await one.listTools(good?.body['access_token'])).toBe(200);
+});
+
+test.runIf(hasRedis)('a writer of the store cannot lead the code of one device to another', async () => {
+  const redis = await forThisTest(startRedis());
+  const top = `session_key: k3y-of-at-least-thirty-two-characters\nshared: ${redis.url}`;
+  const own = await forThisTest(startFrontDoorWorld({ frontDoor, top }));
+  const [ofPerson, ofThief] = [await begin({}, own), await begin({}, own)];
+  const { client: store } = redis;
+  const keys = await store.keys('*{front-door}:UserCode:*');
+  expect(keys).toHaveLength(2);
+  const [one = '', other = ''] = keys;
+  const values = await store.mGet([one, other]);
+  await store.mSet([
+    [one, values[1] ?? ''],
+    [other, values[0] ?? ''],
+  ]);
+  for (const device of [ofPerson, ofThief])
+    expect((await new Person(own).type(codeOf(device))).html).toContain('This code is wrong');
 });

@@ -116,6 +116,24 @@ describe('Last-Event-ID', () => {
     expect(presented({})).toHaveProperty('lastEventId', undefined);
   });
 
+  test('names the call of a tool whose stream it resumes, where results are judged', () => {
+    const grant = grantOf(undefined, { attempt: message('tools/call', 'tool pay'), messageId: 'a.b' });
+    const call = { messageId: 'a.b', tool: 'pay' };
+    const id = bindings.giveEventIds(grant, undefined, true)('7');
+    expect(presented({ lastEventId: id })).toMatchObject({ lastEventId: '7', resumes: call });
+    // Also where what resumed it breaks off.
+    const resumed = grantOf(undefined, { attempt: message(undefined), resumes: call });
+    expect(presented({ lastEventId: bindings.giveEventIds(resumed, undefined, true)('8') })).toMatchObject({
+      lastEventId: '8',
+      resumes: call,
+    });
+    for (const given of [
+      bindings.giveEventIds(grant, undefined)('7'),
+      bindings.giveEventIds(grantOf(undefined, { messageId: 'x'.repeat(600) }), undefined, true)('7'),
+    ])
+      expect(presented({ lastEventId: given })).toMatchObject({ lastEventId: '7', resumes: undefined });
+  });
+
   test('names its owner once for all ids of a stream', () => {
     const [before, give] = [calls, bindings.giveEventIds(grantOf(callerOf()), undefined)];
     expect([give('1'), give('2'), calls]).toEqual([expect.any(String), expect.any(String), before + 1]);
@@ -157,7 +175,8 @@ describe('tasks and states that a client presents', () => {
 
   test('a state names the counted call that it continues', () => {
     const paid = { attempt: message('tools/call', 'tool pay'), tasks: undefined };
-    const given = bindings.giveHandles('{"result":{"requestState":"s"}}', grantOf(undefined, paid), 'counted') ?? '{}';
+    const given =
+      bindings.giveHandles('{"result":{"requestState":"s"}}', grantOf(undefined, paid), { counted: 'counted' }) ?? '{}';
     const { requestState } = (JSON.parse(given) as { result: { requestState: string } }).result;
     expect(presented({}, request('tools/call', { name: 'pay', requestState }))).toMatchObject({
       body: request('tools/call', { name: 'pay', requestState: 's' }),
@@ -192,7 +211,7 @@ describe('tasks and states that a client presents', () => {
   });
 
   test.each([
-    ['tasks/get', { taskId: task }, new Map([['t 1', undefined]])],
+    ['tasks/get', { taskId: task }, new Map([['t 1', {}]])],
     ['tasks/list', {}, new Map()],
     ['tools/call', { name: 'pay' }, undefined],
   ])('the answer gives out only a new task and those that the message presents: %s', (method, params, tasks) => {
@@ -240,10 +259,10 @@ test('the handles of an answer are bound to the caller and the request, and only
   const asked: unknown[] = [];
   const recorder = { bindAll: (...given: unknown[]) => String(asked.push(...given)) } as unknown as HandleBinding;
   const recorded = new Bindings({ name: 'tools' }, { ...parts, handles: recorder });
-  const [tasks, owner] = [new Map([['a', undefined]]), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
+  const [tasks, owner] = [new Map([['a', {}]]), lengthPrefixed(['tools', issuer, 'subject', 'alice'])];
   const attempt = message('tools/call', 'tool pay');
-  expect(recorded.giveHandles('text', grantOf(alice, { tasks, attempt }), 'counted')).toBe('3');
-  recorded.giveHandles('more', grantOf(alice, { tasks: undefined, attempt: { kind: 'http' } }), undefined);
+  expect(recorded.giveHandles('text', grantOf(alice, { tasks, attempt }), { counted: 'counted' })).toBe('3');
+  recorded.giveHandles('more', grantOf(alice, { tasks: undefined, attempt: { kind: 'http' } }), {});
   expect(asked).toEqual([
     'text',
     { owner, method: 'tools/call', targets: attempt.targets, counted: 'counted' },

@@ -72,7 +72,7 @@ describe('binding', () => {
 
   test('binds only the given tasks, and any state', () => {
     const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"c"}}';
-    const { result } = JSON.parse(binding.bindAll(text, alice, new Map([['b', undefined]])) ?? '') as {
+    const { result } = JSON.parse(binding.bindAll(text, alice, new Map([['b', {}]])) ?? '') as {
       result: object;
     };
     expect(result).toEqual({
@@ -86,7 +86,7 @@ describe('binding', () => {
   test('keeps the counted call that each handle came from', () => {
     const text = '{"result":{"taskId":"a","task":{"taskId":"b"},"requestState":"a"}}';
     const made = (counted: string | undefined): readonly unknown[] => {
-      const tasks = new Map([['a', 'c1'] as const, ['b', undefined] as const]);
+      const tasks = new Map([['a', { counted: 'c1' }] as const, ['b', {}] as const]);
       const { result } = JSON.parse(binding.bindAll(text, { ...alice, counted }, tasks) ?? '') as {
         result: { taskId: string; task: { taskId: string }; requestState: string };
       };
@@ -97,9 +97,26 @@ describe('binding', () => {
       return [unbound(JSON.stringify(about)).tasks, continued.continues, JSON.parse(continued.text)];
     };
     const state = { method: 'tools/call', params: { requestState: 'a' } };
-    const withCounted = [['a', 'c1'] as const, ['b', 'c9'] as const];
-    expect(made('c9')).toEqual([new Map(withCounted), 'c9', state]);
-    expect(made(undefined)).toEqual([new Map([['a', 'c1'] as const, ['b', undefined] as const]), undefined, state]);
+    const withCounted = new Map([
+      ['a', { counted: 'c1' }],
+      ['b', { counted: 'c9' }],
+    ]);
+    expect(made('c9')).toEqual([withCounted, 'c9', state]);
+    expect(made(undefined)).toEqual([
+      new Map([['a', { counted: 'c1' }] as const, ['b', {}] as const]),
+      undefined,
+      state,
+    ]);
+  });
+
+  test.each([undefined, 'c1'])('keeps the tool whose call created a task, counted as %s', (counted) => {
+    const tool = 'pay.all ü';
+    const text = binding.bindAll('{"result":{"taskId":"a"}}', { ...alice, counted, tool }, undefined) ?? '';
+    const { taskId } = (JSON.parse(text) as { result: { taskId: string } }).result;
+    const asked = unbound(askedFor(taskId));
+    expect(asked.tasks).toEqual(new Map([['a', { counted, tool }]]));
+    const again = binding.bindAll('{"result":{"taskId":"a"}}', alice, asked.tasks) ?? '';
+    expect(JSON.parse(again)).toEqual({ result: { taskId } });
   });
 
   describe('requestState', () => {

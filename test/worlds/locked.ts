@@ -22,6 +22,8 @@ export interface LockedWorld extends McpWorld {
   showsGateway: Shows | number | undefined;
   /** How it answers, given the text of the message. Default: as JSON. */
   form: (response: ServerResponse, text: string) => void;
+  /** How it answers a GET. Default: with 405. */
+  stream: (response: ServerResponse) => void;
   /** How many times the gateway itself asked for the tools. */
   looks(): number;
   /** The result of a request; undefined for an error. */
@@ -42,6 +44,10 @@ export function asJson(response: ServerResponse, text: string): void {
 /** As one event of a stream. */
 export function asEvents(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: message\ndata: ${text}\n\n`);
+}
+
+function refuseStream(response: ServerResponse): void {
+  response.writeHead(405).end();
 }
 
 /** The lock file that approves what a server shows. */
@@ -78,7 +84,7 @@ export async function startLockedWorld({
 }): Promise<LockedWorld> {
   let looks = 0;
   const started: { world?: LockedWorld } = {};
-  const state = { shows, showsGateway, form: asJson };
+  const state = { shows, showsGateway, form: asJson, stream: refuseStream };
   const base = await startMcpWorld({
     policy,
     lock,
@@ -87,7 +93,8 @@ export async function startLockedWorld({
   });
 
   function serve(now: typeof state, incoming: IncomingMessage, response: ServerResponse, body: string): void {
-    if (incoming.method !== 'POST') return void response.writeHead(incoming.method === 'DELETE' ? 200 : 405).end();
+    if (incoming.method === 'GET') return now.stream(response);
+    if (incoming.method !== 'POST') return void response.writeHead(200).end();
     const {
       id,
       method = '',

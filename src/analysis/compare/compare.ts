@@ -6,9 +6,10 @@
 
 import { approvalsIn, rulesOverTime } from '../prove/parts.ts';
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
+import { ownMember } from '../../core/lib/json/own-member.ts';
 import { type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import { decisionWith } from '../../policy-parts/approvals/needed-approval.ts';
+import { decisionWith } from '../review/given-approval.ts';
 import { compiledRules, compilePolicy } from '../../core/policy/compile.ts';
 import type { Rules } from '../../core/policy/decide.ts';
 import type { HistoryRule } from '../../policy-parts/history/rules.ts';
@@ -249,10 +250,16 @@ function outcomeOf(decision: Decision, kind: DecisionKind): string {
 }
 
 function settingsOf([before, after]: Edited<Rules>): readonly Difference[] {
-  const changed = (['mode', 'lists', 'lock'] as const).filter((key) => before[key] !== after[key]);
+  const [was, now] = [settingsIn(before), settingsIn(after)];
+  const changed = (['mode', 'lists', 'lock'] as const).filter((key) => was[key] !== now[key]);
   return changed.map((key) => {
-    return { kind: `${key} changed`, rule: key, was: before[key], now: after[key], witness: undefined };
+    return { kind: `${key} changed`, rule: key, was: was[key], now: now[key], witness: undefined };
   });
+}
+
+function settingsIn({ mode, lists, document }: Rules): Readonly<Record<'mode' | 'lists' | 'lock', string>> {
+  const lock = ownMember(document, 'lock');
+  return { mode, lists, lock: typeof lock === 'string' ? lock : 'off' };
 }
 
 function gravestFirst(one: WitnessedDifference, other: WitnessedDifference): number {

@@ -2,7 +2,7 @@ import { approvalsIn, requireKnownParts, rulesOverTime } from './parts.ts';
 import { historyKey } from '../../policy-parts/history/key.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
 import type { Rules } from '../../core/policy/decide.ts';
-import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
+import type { GivenApproval } from '../../policy-files/property.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import type { HistoryRule } from '../../policy-parts/history/rules.ts';
 import { planFor } from '../../core/policy/plan.ts';

@@ -4,7 +4,7 @@
  */
 
 import { unreachable, keysOf } from '../../core/lib/json/pointer.ts';
-import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
+import type { EarlierCall } from '../../policy-files/policy-tests.ts';
 import { isName } from '../../core/model/caller-key.ts';
 import type { PolicyReason } from '../../core/model/reasons.ts';
 import {

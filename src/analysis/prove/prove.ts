@@ -6,7 +6,7 @@
 
 import { rulesOverTime } from './parts.ts';
 import { listedKinds } from '../../core/model/mcp.ts';
-import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
+import type { EarlierCall } from '../../policy-files/policy-tests.ts';
 import { type Attempt, type Decision, denialIn, type Policy } from '../../core/model/policy.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
 import { refusalOf } from '../../core/model/reasons.ts';

@@ -1,6 +1,6 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
 import { MAX_ACTORS } from '../../core/model/actors.ts';
-import type { EarlierCall } from '../../policy-parts/history/call-history.ts';
+import type { EarlierCall } from '../../policy-files/policy-tests.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { isName } from '../../core/model/caller-key.ts';
@@ -10,7 +10,7 @@ import {
   type LeafCondition,
   leavesOf,
 } from '../../core/policy/conditions/condition.ts';
-import type { GivenApproval } from '../../policy-parts/approvals/needed-approval.ts';
+import type { GivenApproval } from '../../policy-files/property.ts';
 import type { ArgumentCondition } from '../../core/policy/argument.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import type { ClaimOperand } from '../../core/policy/claim.ts';

@@ -6,10 +6,9 @@ import { listedKinds } from '../../core/model/mcp.ts';
 import type { ListedKind, ListingKey } from '../../core/model/mcp-method.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
-import type { InnerDocument } from '../../policy-parts/inner/document.ts';
 import { isAccepted } from '../../policy-files/policies.ts';
 import { compilePolicy } from '../../policy-parts/compile.ts';
-import type { PolicyDocument } from '../../core/policy/document.ts';
+import type { EntryDocument, PolicyDocument } from '../../core/policy/document.ts';
 import { variablesIn } from '../../core/policy/pattern.ts';
 import { isServedBelow } from '../../core/policy/requests.ts';
 import { attemptOf, principalWith } from './described-caller.ts';
@@ -27,7 +26,7 @@ export interface LearntRoute extends Pick<Route, 'name' | 'protocol' | 'path'> {
   /** The paths of all other routes. */
   readonly otherPaths: readonly string[];
   /** Where the arguments of a tool name the tools that it calls, by the policy in force. */
-  readonly innerOf?: (tool: string) => InnerDocument | undefined;
+  readonly innerOf?: (tool: string) => EntryDocument['inner'];
 }
 
 /** A policy that allows what was allowed, or what shadow mode let pass, and nothing else. */

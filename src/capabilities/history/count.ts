@@ -109,7 +109,8 @@ function exactArguments({ body }: Action): unknown {
 function followedTask({ attempt, tasks }: Action, ledger: Ledger, route: string): CountedCall | undefined {
   if (attempt.kind === 'http' || attempt.method.fetches === undefined) return undefined;
   // `_meta` may relate a message to another task than the one whose result it fetches.
-  const [id] = tasks?.size === 1 ? tasks.values() : [];
+  const [origin] = tasks?.size === 1 ? tasks.values() : [];
+  const id = origin?.counted;
   if (id === undefined) return undefined;
   return new LedgerCall(id, undefined, (outcome) =>
     outcome === 'answered' ? ledger.settle(id, outcome, route) : undefined,

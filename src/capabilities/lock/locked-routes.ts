@@ -114,8 +114,8 @@ export interface RouteLock {
   readonly mode: Lock['mode'];
   /** Whether arguments are judged, `calls: strict`. */
   readonly isStrict: boolean;
-  /** Requires that the result of a call is as its output schema says. @throws {Denial} `upstream.invalid` */
-  requireResult(text: string, action: Action): void;
+  /** Whether the result of a call is judged by an output schema. */
+  judges(action: Action): boolean;
   /**
    * Requires that what a call uses is as it was approved.
    *
@@ -128,9 +128,10 @@ export interface RouteLock {
    * under `report`.
    *
    * @param asked As {@link guardedMessage}.
-   * @throws as {@link guardedMessage}, only under `deny`.
+   * @param action What is answered, with `calls: strict`.
+   * @throws as {@link guardedMessage} and {@link StrictCalls.requireResults}, only under `deny`.
    */
-  guarded(text: string, asked?: DefinitionKind): string | undefined;
+  guarded(text: string, asked?: DefinitionKind, action?: Action): string | undefined;
 }
 
 function strictOf({ isStrict }: Lock): StrictCalls | undefined {
@@ -196,7 +197,7 @@ export function createRouteLock(
   return {
     mode,
     isStrict: comparison.strict !== undefined,
-    requireResult: (text, action) => comparison.strict?.requireResult(text, action),
+    judges: (action) => comparison.strict?.judges(action) === true,
     requireApproved({ attempt }) {
       if (mode === 'report' || attempt.kind !== 'mcp') return;
       for (const target of attempt.targets) requireTarget(target);
@@ -205,7 +206,10 @@ export function createRouteLock(
       const unseen = comparison.strict?.requireValid(attempt, policy, isLocked);
       if (unseen !== undefined) throw unverified(unseen.isInner ? unseen.tool : undefined);
     },
-    guarded(text, asked) {
+    guarded(text, asked, action) {
+      const { strict } = comparison;
+      if (mode === 'deny' && strict !== undefined && action !== undefined)
+        return guardedMessage(text, { ...guard, judge: (messages) => strict.requireResults(messages, action) }, asked);
       if (mode === 'deny') return guardedMessage(text, guard, asked);
       try {
         guardedMessage(text, guard, asked);
@@ -230,10 +234,8 @@ export function onLockedRoute(lock: RouteLock): OnRoute {
     },
     answers: {
       does: lock.mode === 'deny' ? 'guards' : 'reads',
-      take(text, action) {
-        lock.requireResult(text, action);
-        return lock.guarded(text, listedFromStart(action));
-      },
+      take: (text, action) => lock.guarded(text, listedFromStart(action), action),
+      ...(lock.isStrict && { judges: (action) => lock.judges(action) }),
     },
   };
 }

@@ -1,11 +1,8 @@
 import type { Definition } from '../../mcp/definitions.ts';
-import { hasDuplicateMembers } from '../../core/lib/json/scanner.ts';
-import { parsedJson } from '../../core/lib/json/parsed.ts';
-import { isObject, ownMember } from '../../core/lib/json/own-member.ts';
+import { hasCaseVariant, isObject, type Members, ownMember } from '../../core/lib/json/own-member.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
-import { innerKey } from '../../policy-parts/inner/key.ts';
 import { compileSchema, type Faults, type Judge } from './json-schema.ts';
 import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
@@ -26,6 +23,8 @@ interface ToolSchemas {
 export class StrictCalls {
   readonly #tools = new Map<string, ToolSchemas>();
   #bytes = 0;
+  /** How many tools have an output schema. */
+  #outputs = 0;
 
   has(name: string): boolean {
     return this.#tools.has(name);
@@ -34,11 +33,14 @@ export class StrictCalls {
   /** Takes the schemas of a definition, in place of earlier ones. */
   take({ name, schemas }: Definition): void {
     if (schemas === undefined) return;
-    this.#bytes -= this.#tools.get(name)?.bytes ?? 0;
+    const before = this.#tools.get(name);
+    this.#bytes -= before?.bytes ?? 0;
+    this.#outputs -= before?.output === undefined ? 0 : 1;
     this.#tools.delete(name);
     const compiled = compiledSchemas(schemas, MAX_BYTES - this.#bytes, MAX_SCHEMAS - 2 * this.#tools.size);
     this.#tools.set(name, compiled);
     this.#bytes += compiled.bytes;
+    this.#outputs += compiled.output === undefined ? 0 : 1;
   }
 
   /** Why a tool cannot be called; undefined: it can, or was not seen. */
@@ -65,12 +67,11 @@ export class StrictCalls {
       const shown = attempt.otherMember.slice(0, 128);
       throw new Denial('argument.denied', `params.${shown} is not covered by this policy`, { rule: 'calls', because });
     }
-    const wrapperOf = policy && innerKey.inPolicy(policy)?.wrapperOf;
     const judge = (call: McpAttempt, name: string, inner?: string): boolean => {
       const judgeInput = this.#tools.get(name)?.input;
       if (judgeInput === undefined) return false;
       // What a wrapper calls is judged by the schema of the inner tool.
-      const faults = judgeInput(call.arguments ?? {}, wrapperOf?.(name) === undefined);
+      const faults = judgeInput(call.arguments ?? {}, policy?.callsOthers(name) !== true);
       if (faults.length === 0) return true;
       const named = inWords(faults);
       throw new Denial(reasons['arguments.invalid'], `wanted arguments as the schema of the tool says: ${named}`, {
@@ -89,29 +90,92 @@ export class StrictCalls {
     return undefined;
   }
 
+  /** Whether the result of a call of a tool is judged. */
+  judges({ attempt }: Pick<Action, 'attempt'>): boolean {
+    return this.#outputOf(calledTool(attempt)) !== undefined;
+  }
+
   /**
-   * Requires that a result of a call has the structured content that the tool announces.
+   * Requires that each result of a call in messages of the server has the structured content that its tool announces,
+   * wherever it arrives: in the answer to the call, in a stream that is resumed, as the result of a task (MCP
+   * 2025-11-25 `tasks/result`, SEP-2663 `tasks/get` and `notifications/tasks`). A client takes a result from any
+   * stream by its id: one whose tool is not known passes only while no tool of the server has an output schema.
    *
    * @throws {Denial} `upstream.invalid`
    */
-  requireResult(text: string, { attempt, messageId }: Action): void {
-    const tool = calledTool(attempt);
-    const output = tool === undefined ? undefined : this.#tools.get(tool)?.output;
-    if (output === undefined || !text.includes('"result"')) return;
-    const message = parsedJson(text);
-    for (const answer of Array.isArray(message) ? (message as readonly unknown[]) : [message]) {
-      const result = ownMember(answer, 'result');
-      if (!isObject(result) || ownMember(result, 'isError') === true) continue;
-      const type = ownMember(result, 'resultType');
-      if (type === 'input_required' || type === 'task' || isObject(ownMember(result, 'task'))) continue;
-      const content = ownMember(result, 'structuredContent');
-      const faults = content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false);
-      if (faults.length === 0 && !hasDuplicateMembers(text, message)) continue;
-      const named = inWords(faults);
-      const detail = `wanted structuredContent as the output schema of the tool says: ${named}`;
-      throw new Denial('upstream.invalid', detail, { messageId });
+  requireResults(messages: readonly unknown[], action: Action): void {
+    if (this.#outputs === 0) return;
+    for (const message of messages) {
+      if (!isObject(message)) continue;
+      const result = memberOf(message, 'result');
+      if (isObject(result)) this.#requireAnswer(result, ownMember(message, 'id'), action);
+      const params = memberOf(message, 'params');
+      if (isObject(params)) this.#requireTask(params, action);
     }
   }
+
+  #requireAnswer(result: Members, id: unknown, action: Action): void {
+    const { attempt, messageId, resumes } = action;
+    // An id that JavaScript cannot represent is an object, and matches any answer.
+    const isOwn = messageId !== null && (id === messageId || typeof messageId === 'object');
+    const method = attempt.kind === 'mcp' ? attempt.method : undefined;
+    const called = isOwn ? calledTool(attempt) : id === resumes?.messageId ? resumes?.tool : undefined;
+    if (called !== undefined) this.#requireResult(result, called, action);
+    else if (isOwn && method?.fetches === 'result') this.#requireResult(result, toolOfTask(action), action);
+    else if (isOwn && method !== undefined && !method.isTask) return;
+    else {
+      this.#requireTask(result, action);
+      this.#requireResult(result, undefined, action);
+    }
+  }
+
+  /** A task, with its result once it has one. */
+  #requireTask(task: Members, action: Action): void {
+    const result = memberOf(task, 'result');
+    if (isObject(result)) this.#requireResult(result, toolOfTask(action, ownMember(task, 'taskId')), action);
+  }
+
+  /** @param tool Undefined: it is not known. */
+  #requireResult(result: Members, tool: string | undefined, action: Action): void {
+    const { messageId } = action;
+    const content = memberOf(result, 'structuredContent');
+    const holdsNothing = content === undefined && memberOf(result, 'content') === undefined;
+    if (tool === undefined) {
+      if (holdsNothing) return;
+      throw new Denial('upstream.invalid', 'the result of a call of a tool, where none was asked for', { messageId });
+    }
+    const output = this.#outputOf(tool);
+    if (output === undefined || memberOf(result, 'isError') === true) return;
+    const type = memberOf(result, 'resultType');
+    const isLater = type === 'input_required' || type === 'task' || isObject(memberOf(result, 'task'));
+    if (isLater && holdsNothing) {
+      const later = memberOf(result, 'result');
+      if (isObject(later)) this.#requireResult(later, tool, action);
+      return;
+    }
+    const faults = content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false);
+    if (faults.length === 0) return;
+    const detail = `wanted structuredContent as the output schema of the tool says: ${inWords(faults)}`;
+    throw new Denial('upstream.invalid', detail, { messageId });
+  }
+
+  #outputOf(tool: string | undefined): Judge | undefined {
+    return tool === undefined ? undefined : this.#tools.get(tool)?.output;
+  }
+}
+
+/** The tool whose call created a task that the client asks about; undefined if it is not known. */
+function toolOfTask({ tasks }: Action, id?: unknown): string | undefined {
+  if (typeof id === 'string') return tasks?.get(id)?.tool;
+  const [origin] = tasks?.size === 1 ? tasks.values() : [];
+  return origin?.tool;
+}
+
+/** A member of a message of the server that decides. @throws {Denial} for a key that some parsers take for it. */
+function memberOf(object: Members, name: string): unknown {
+  if (hasCaseVariant(object, name))
+    throw new Denial('upstream.invalid', `a key that differs from ${name} only in case`);
+  return ownMember(object, name);
 }
 
 /** The faults of a value, for the log: pointer and keyword, or words for a member that the schema does not name. */

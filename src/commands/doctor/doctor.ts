@@ -5,7 +5,6 @@ import { capabilities, leadRequests } from '../../capabilities/all.ts';
 import { isLed } from '../../core/lib/http/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
-import { innerKey } from '../../policy-parts/inner/key.ts';
 import { escaped } from '../init/tools-policy.ts';
 import type { Config } from '../../core/model/config.ts';
 import { lacksFields, questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
@@ -206,8 +205,7 @@ async function examineMcp(on: Findings, url: string, { upstream, policy }: Route
     const names = all.length === 1 ? '1 tool' : `${all.length} tools`;
     const ofPolicy = policy === undefined ? '' : `, of which the policy lists ${listed.length}`;
     const text = `${url} speaks MCP ${revision} and has ${names}${ofPolicy}`;
-    const opened = policy && innerKey.inPolicy(policy)?.wrapperOf;
-    const closed = listed.filter(({ name, inner }) => inner !== undefined && opened?.(name) === undefined);
+    const closed = listed.filter(({ name, inner }) => inner !== undefined && policy?.callsOthers(name) === false);
     const [first] = closed;
     if (policy === undefined || first?.inner === undefined) return on.ok(text);
     const tools = closed.map(({ name }) => escaped(name)).join(', ');

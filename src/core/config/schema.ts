@@ -187,11 +187,11 @@ const synonyms: Readonly<Record<string, string>> = {
 };
 
 /** Where keys belong that people write elsewhere, besides those that one mapping of `gateway.yaml` has. */
-const homes: Readonly<Record<string, string>> = {
-  calls: '`calls: strict` is a key of the policy, beside `lock`',
-  headers: 'it is a key of routes[].upstream in gateway.yaml',
-  inner: 'it is a key of an entry of tools',
-  variables: 'it is a key of an entry of resources or requests',
+const homes: Readonly<Record<string, readonly [schema: { readonly properties: object }, home: string]>> = {
+  calls: [policySchema, '`calls: strict` is a key of the policy, beside `lock`'],
+  headers: [gatewaySchema.$defs.upstream, 'it is a key of routes[].upstream in gateway.yaml'],
+  inner: [policySchema.$defs.call, 'it is a key of an entry of tools'],
+  variables: [policySchema.$defs.addressed, 'it is a key of an entry of resources or requests'],
 };
 
 function unknownKey(key: string, properties: object, path: Path): string {
@@ -206,7 +206,8 @@ function unknownKey(key: string, properties: object, path: Path): string {
 }
 
 function homeOf(key: string): string | undefined {
-  if (Object.hasOwn(homes, key)) return homes[key];
+  const [schema, home] = (Object.hasOwn(homes, key) && homes[key]) || [];
+  if (schema !== undefined && Object.hasOwn(schema.properties, key)) return home;
   const place = placeOfKey(key);
   return place === undefined ? undefined : `it is a key of ${place} in gateway.yaml`;
 }

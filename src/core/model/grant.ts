@@ -11,6 +11,14 @@ import type { Principal } from './principal.ts';
  */
 export type MessageId = string | number | object | null;
 
+/** The call that created a task, as the handle of the task names it. */
+export interface TaskOrigin {
+  /** The {@link CountedCall.id}; undefined: it was not counted. */
+  readonly counted?: string | undefined;
+  /** The called tool, on a route where results are judged. */
+  readonly tool?: string | undefined;
+}
+
 /** The attempt of a call, with the body if the gateway had to read it. Exists only after the caller is known. */
 export interface Action {
   readonly attempt: Attempt;
@@ -23,6 +31,8 @@ export interface Action {
   readonly sessionId: string | undefined;
   /** The upstream's own `Last-Event-ID`, verified to be this caller's in this session. */
   readonly lastEventId: string | undefined;
+  /** The call whose stream it resumes by that id, on a route where results are judged. */
+  readonly resumes?: { readonly messageId: MessageId; readonly tool: string } | undefined;
   /** The `Mcp-Name` for the upstream if the client sent a bound handle; undefined: the client's own value. */
   readonly mcpName: string | undefined;
   /** The trace in the message's `_meta`, if it has one. */
@@ -30,10 +40,10 @@ export interface Action {
   /** Whether the answer may contain task ids or a `requestState`, which the gateway then binds to the caller. */
   readonly mayYieldHandle: boolean;
   /**
-   * The upstream's ids of the only tasks that the answer may bind to the caller, each with the {@link CountedCall.id}
-   * of the call that created it, if it was counted; undefined: it may create any.
+   * The upstream's ids of the only tasks that the answer may bind to the caller, each with the call that created it;
+   * undefined: it may create any.
    */
-  readonly tasks: ReadonlyMap<string, string | undefined> | undefined;
+  readonly tasks: ReadonlyMap<string, TaskOrigin> | undefined;
   /** The {@link CountedCall.id} of the round before, if the message continues a counted call by its `requestState`. */
   readonly continues: string | undefined;
   /** Whether the client can send its user to a page, for an answer `input_required`. */

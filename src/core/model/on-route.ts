@@ -43,6 +43,11 @@ export interface AnswerPart {
    * an error too, and what it cannot read does not pass.
    */
   readonly does: 'reads' | 'guards';
+  /**
+   * Whether it judges the result of a call: it must read the answer then, however long that is. Where it is present,
+   * tasks and event ids that the route gives out name the tool of their call.
+   */
+  readonly judges?: (action: Action) => boolean;
   /** Takes a message of the answer to an action. @returns the text in its place; undefined: the same, as of `reads`. */
   take(text: string, action: Action): string | undefined;
 }

@@ -157,10 +157,7 @@ export interface Policy {
   readonly lists: 'filter' | 'show';
   /** Whether the policy may decide differently for two callers with valid tokens: it has a rule, and enforces it. */
   readonly distinguishesCallers: boolean;
-  /**
-   * The name or pattern under `tools` that covers a tool, as written. It can be a metric label, because no caller
-   * chooses it.
-   */
+  /** The name or pattern under `tools` that covers a tool, as written. No caller chooses it: it may label metrics. */
   toolEntry(tool: string): string | undefined;
   /** The operator's words for a caller that is refused a target: those of its entry, or else of the policy. */
   because(target: McpTarget): string | undefined;
@@ -179,6 +176,8 @@ export interface Policy {
    * call is decided as each of them too. Empty for most calls; as far as they can be read. Never throws.
    */
   innerCalls(attempt: Attempt): readonly McpAttempt[];
+  /** Whether a tool calls other tools, as its entry says. */
+  callsOthers(tool: string): boolean;
   /** The parts of the language that its entries have. */
   readonly parts: Parts;
   /** Whether it lists requests, so that it decides a request by its method and path. */

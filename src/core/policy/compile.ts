@@ -39,8 +39,7 @@ export function compilePolicy(
   const faults: PolicyFault[] = [];
   const condition = compileCondition(document, [], faults);
   const listing = compileListing(document, parts, faults);
-  checkLock(document, faults);
-  const { because, mode = 'enforce', lists = defaultLists(document), lock = 'off' } = document;
+  const { because, mode = 'enforce', lists = defaultLists(document) } = document;
   const shadow = mode === 'shadow';
   const open = listing === undefined ? [] : opened(parts, listing, shadow, faults);
   if (faults.length > 0) throw new PolicyError(name, faults);
@@ -48,7 +47,7 @@ export function compilePolicy(
   const entries = listing?.entries ?? [];
   const planOf = createPlans({ condition, because, mode, open }, listing);
   const inPolicy = new Map(open.map(({ part, of }) => [part.key, of]));
-  const rules: Rules = { document, condition, listing, open, parts: inPolicy, because, mode, lists, lock, planOf };
+  const rules: Rules = { document, condition, listing, open, parts: inPolicy, because, mode, lists, planOf };
   const readers = claimReaders(rules, entries);
   const recorded = recordedReaders(readers);
   const every = rulesOf(rules, entries);
@@ -65,7 +64,7 @@ export function compilePolicy(
     decide: shadow
       ? (principal, attempt) => inShadow(decide(rules, principal, attempt))
       : (principal, attempt) => decide(rules, principal, attempt),
-    innerCalls: innerCallsBy(open),
+    ...innerCallsBy(open),
     parts: inPolicy,
     listsRequests: listing?.request !== undefined,
     listed: entries.map(({ key, name }) => ({ key, name })),
@@ -91,17 +90,10 @@ function opened(
 
 const noCalls: readonly McpAttempt[] = [];
 
-function innerCallsBy(open: readonly OpenPart[]): Policy['innerCalls'] {
+function innerCallsBy(open: readonly OpenPart[]): Pick<Policy, 'innerCalls' | 'callsOthers'> {
   const { inner, of } = innerPartIn(open) ?? {};
-  return inner === undefined || of === undefined ? () => noCalls : (attempt) => inner.calls(of, attempt);
-}
-
-/** `mode: shadow` refuses nothing, and `lock: deny` does. */
-function checkLock({ mode, lock, calls }: PolicyDocument, faults: PolicyFault[]): void {
-  if (calls !== undefined && lock !== 'deny')
-    faults.push({ path: ['calls'], message: 'needs lock: deny: calls are judged by the schemas that were approved' });
-  if (mode !== 'shadow' || lock !== 'deny') return;
-  faults.push({ path: ['lock'], message: 'deny contradicts mode: shadow, which refuses nothing; write report' });
+  if (inner === undefined || of === undefined) return { innerCalls: () => noCalls, callsOthers: () => false };
+  return { innerCalls: (attempt) => inner.calls(of, attempt), callsOthers: (tool) => inner.isIn(of, tool) };
 }
 
 const compiled = new WeakMap<Policy, Rules>();

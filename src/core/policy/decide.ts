@@ -27,8 +27,6 @@ export interface Rules {
   readonly mode: 'enforce' | 'shadow';
   /** As the document says, whatever the mode. */
   readonly lists: 'filter' | 'show';
-  /** What the gateway does with definitions that were not approved; it affects no decision of the policy. */
-  readonly lock: 'deny' | 'report' | 'off';
   readonly planOf: (attempt: Attempt) => DecidingPlan;
 }
 

@@ -1,4 +1,28 @@
+/**
+ * @module Policies as they are written, `docs/policies.md`. `npm run schemas` makes the types of
+ * `schema/policy.schema.json`, which has the keys of parts too.
+ */
+
+import type {
+  AddressedDocument,
+  BoundDocument,
+  EntryDocument,
+  PolicyDocument,
+  ValueDocument,
+  ValueMapping,
+} from '../../../schema/validators.js';
 import { durationMs } from '../lib/quantity.ts';
+
+export type {
+  ActorsDocument,
+  AddressedDocument,
+  ConditionDocument,
+  EntryDocument,
+  PolicyDocument,
+  ValueDocument,
+} from '../../../schema/validators.js';
+/** Predicates of one mapping; all of them must hold. */
+export type PredicateDocument = ValueMapping;
 
 /** Where in a document: member names and list indexes, from the top. */
 export type DocumentPath = readonly (string | number)[];
@@ -40,8 +64,6 @@ export function millisecondsOf(duration: string): number {
   return durationMs(duration) ?? Number.NaN;
 }
 
-/** @module The documents that `schema/policy.schema.json` accepts, as types; `tsc` compares the keys of both. */
-
 /** A claim value that can be compared as a whole. JSON null is not one: `present` covers it. */
 export type Scalar = string | number | boolean;
 
@@ -49,67 +71,7 @@ export type Scalar = string | number | boolean;
  * In place of a constant: a claim of the caller, by name or JSON Pointer. `caller`, in `by` of an approval: a claim of
  * the caller that asks for it, where `claim` is one of the approver.
  */
-export type OperandDocument = { readonly claim: string } | { readonly caller: string };
-
-/** Predicates of one mapping; all of them must hold. */
-export interface PredicateDocument {
-  readonly equals?: Scalar | OperandDocument;
-  /** An operand is a claim that is a list. */
-  readonly one_of?: readonly Scalar[] | OperandDocument;
-  /** One element of a claim that is an array. */
-  readonly contains?: Scalar | OperandDocument;
-  readonly below?: number | OperandDocument;
-  readonly at_most?: number | OperandDocument;
-  readonly above?: number | OperandDocument;
-  readonly at_least?: number | OperandDocument;
-  /** A path that the value is equal to or below, or its parts, which are joined by `/`. */
-  readonly within?: WithinDocument;
-  /** A regular expression in JavaScript's syntax with the `u` flag, unanchored. */
-  readonly matches?: string;
-  readonly present?: boolean;
-  readonly not?: ValueDocument;
-  /** Parses the claim before numbers are compared with it, also under this mapping's `not`. */
-  readonly integer?: true;
-}
-
-/** The prefix of `within`. */
-export type WithinDocument = string | OperandDocument | readonly (string | OperandDocument)[];
-
-/** A condition on one value: a scalar and an operand mean `equals`, a list means `one_of`. */
-export type ValueDocument = Scalar | readonly Scalar[] | OperandDocument | PredicateDocument;
-
-/** Conditions on the parties that act for the subject: the chain of the claim `act`, RFC 8693 §4.1. */
-export interface ActorsDocument {
-  /** The length of the chain. */
-  readonly count?: ValueDocument;
-  /** `sub` of the outermost. A token without `act` has none, and fails. */
-  readonly current?: ValueDocument;
-  /** `sub` of each. */
-  readonly each?: ValueDocument;
-}
-
-/** A policy that may be nested or belong to an entry. Every condition in it must hold. */
-export interface ConditionDocument {
-  /** Scope tokens (RFC 6749 §3.3), as a list or separated by single spaces; all of them. */
-  readonly scope?: string | readonly string[];
-  /** One of these ways of signing in, the preferred one first. */
-  readonly acr?: string | readonly string[];
-  /** `30s`, `5m`, `1h`; how long ago the sign-in may be. */
-  readonly max_age?: string;
-  /** By claim name or, beginning with `/`, by JSON Pointer (RFC 6901). */
-  readonly claims?: Readonly<Record<string, ValueDocument>>;
-  readonly actors?: ActorsDocument;
-  readonly any?: readonly ConditionDocument[];
-  readonly all?: readonly ConditionDocument[];
-  readonly not?: ConditionDocument;
-  /** `500ms`, `30s`, `5m`, `1h`; longest accepted `exp - iat`. */
-  readonly max_lifetime?: string;
-}
-
-interface Words {
-  /** One line for the client of a caller that no new token would help. */
-  readonly because?: string;
-}
+export type OperandDocument = Exclude<BoundDocument, number>;
 
 /** The entry that keys of a part belong to. */
 export interface EntryContext {
@@ -120,44 +82,6 @@ export interface EntryContext {
   readonly because: string | undefined;
   /** Collects what cannot be compiled. */
   readonly faults: PolicyFault[];
-}
-
-/** The entry of a resource, a method or a request. Parts of the language add their keys, by declaration merging. */
-export interface ListedDocument extends ConditionDocument, Words {}
-
-/** The entry of a resource or a request. */
-export interface AddressedDocument extends ListedDocument {
-  /** By the name of a `{name}` in its key. */
-  readonly variables?: Readonly<Record<string, ValueDocument>>;
-}
-
-/** Conditions on the caller and on the arguments of a call. */
-export interface ArgumentsDocument extends ConditionDocument {
-  /** By JSON Pointer into `params.arguments`. */
-  readonly arguments?: Readonly<Record<string, ValueDocument>>;
-}
-
-/** The entry of a tool or a prompt. */
-export interface EntryDocument extends ListedDocument, ArgumentsDocument {}
-
-/**
- * A file `policies/NAME.yaml`, `docs/policies.md`. If a listing is present, even empty, whatever it lacks is denied.
- */
-export interface PolicyDocument extends ConditionDocument, Words {
-  readonly mode?: 'enforce' | 'shadow';
-  /** By tool name or pattern. */
-  readonly tools?: Readonly<Record<string, EntryDocument>>;
-  /** By URI or pattern. */
-  readonly resources?: Readonly<Record<string, AddressedDocument>>;
-  /** By prompt name or pattern. */
-  readonly prompts?: Readonly<Record<string, EntryDocument>>;
-  /** By JSON-RPC method or pattern. */
-  readonly methods?: Readonly<Record<string, ListedDocument>>;
-  /** By method and path, or pattern. */
-  readonly requests?: Readonly<Record<string, AddressedDocument>>;
-  readonly lists?: 'filter' | 'show';
-  readonly lock?: 'deny' | 'report';
-  readonly calls?: 'strict';
 }
 
 interface MatchedPattern {

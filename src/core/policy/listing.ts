@@ -29,9 +29,7 @@ export function compileListing(
 ): Listing | undefined {
   const { tools, resources, prompts, methods, requests } = document;
   if ((tools ?? resources ?? prompts ?? methods ?? requests) === undefined) return undefined;
-  const other = (['tools', 'resources', 'prompts', 'methods', 'lock'] as const).find(
-    (key) => document[key] !== undefined,
-  );
+  const other = (['tools', 'resources', 'prompts', 'methods'] as const).find((key) => document[key] !== undefined);
   if (requests !== undefined && other !== undefined) {
     const message = `cannot be combined with ${other}, which is for MCP routes: requests are those of HTTP routes`;
     faults.push({ path: ['requests'], message });

@@ -50,6 +50,8 @@ export interface LanguagePart<OfPolicy extends object = object> extends EntryCom
   readonly inner?: {
     /** As `Policy.innerCalls`. */
     calls(policy: OfPolicy, attempt: Attempt): readonly McpAttempt[];
+    /** As `Policy.callsOthers`. */
+    isIn(policy: OfPolicy, tool: string): boolean;
     /** The plan for a call and its inner calls. @param planOf The plan for a call alone. */
     plan(policy: OfPolicy, attempt: Attempt, planOf: (attempt: Attempt) => DecidingPlan): DecidingPlan;
   };

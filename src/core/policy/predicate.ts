@@ -5,7 +5,6 @@ import type {
   PredicateDocument,
   Scalar,
   ValueDocument,
-  WithinDocument,
 } from './document.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import { describeValue } from '../lib/json/describe-value.ts';
@@ -120,7 +119,7 @@ type Wanted = Required<PredicateDocument>;
 /**
  * Every predicate, in the order in which a value meets them. One that cannot be compiled adds a fault.
  *
- * A new one is a member of {@link PredicateDocument}, a property in `schema/policy.schema.json` and a row here.
+ * A new one is a property of `value` in `schema/core/policy.schema.json`, and a row here.
  */
 const predicates: {
   readonly [Name in keyof Wanted]: (wanted: Wanted[Name], context: Context) => Predicate | undefined;
@@ -466,7 +465,7 @@ function containing(document: OperandDocument, context: Context): Predicate {
 }
 
 /** The value is a path that is equal to a prefix or below it, by whole segments. */
-function within(document: WithinDocument, { path, faults, reading }: Context): Predicate {
+function within(document: Wanted['within'], { path, faults, reading }: Context): Predicate {
   const list = typeof document === 'string' || isOperand(document) ? undefined : document;
   const parts = (list ?? [document as string | OperandDocument]).map((part, index) => {
     const at = list === undefined ? path : [...path, index];

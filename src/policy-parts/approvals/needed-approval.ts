@@ -4,7 +4,6 @@
  * @module
  */
 
-import type { Decision } from '../../core/model/policy.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
 import type { Principal } from '../../core/model/principal.ts';
 
@@ -39,25 +38,4 @@ export interface NeededApproval {
   readonly admits: (principal: Principal, asker?: string) => boolean;
   /** The refusal of a call without one. `approval.denied`: no person can approve, for want of a claim. */
   readonly denial: PolicyDenial;
-}
-
-/** Whether a call has an approval that it can use. */
-export type GivenApproval = 'none' | 'approved';
-
-/**
- * A decision, where it is known whether the call has an approval. The last word: a call that is refused for something
- * else does not ask for one.
- */
-export function decisionWith(
-  given: GivenApproval,
-  decision: Decision,
-  approval: () => NeededApproval | undefined,
-): Decision {
-  // Whether a refused call needs one may be beyond judging, and does not matter.
-  const isOpen = decision.allow && decision.shadow === undefined;
-  const needed = isOpen ? approval() : undefined;
-  if (!isOpen || needed?.isCertain !== true) return decision;
-  const { denial, isShadow } = needed;
-  if (given === 'approved' && denial.reason === 'approval.required') return decision;
-  return isShadow ? { ...decision, shadow: denial } : { allow: false, rule: denial.rule, denial };
 }

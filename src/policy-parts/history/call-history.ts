@@ -42,19 +42,3 @@ export interface HistoryRecord {
   readonly amount: number;
   readonly keepMs: number;
 }
-
-/** A call that was made before another one, as a test describes it. */
-export interface EarlierCall {
-  readonly tool?: string;
-  readonly resource?: string;
-  readonly prompt?: string;
-  readonly method?: string;
-  readonly request?: string;
-  readonly arguments?: Readonly<Record<string, unknown>>;
-  /** The time between the two calls, such as `10m`. */
-  readonly ago: string;
-  /** Undefined: the same caller. */
-  readonly subject?: string;
-  /** How it ended. Undefined: `answered`. */
-  readonly outcome?: 'answered' | 'error' | 'unanswered';
-}

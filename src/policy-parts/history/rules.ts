@@ -10,11 +10,12 @@ import { compileClaim } from '../../core/policy/claim.ts';
 import {
   type DocumentPath,
   type EntryContext,
+  type EntryDocument,
   millisecondsOf,
   type PolicyFault,
   rulePath,
 } from '../../core/policy/document.ts';
-import type { HistoryDocument, PastDocument, QuotaDocument } from './document.ts';
+import type { AfterDocument, LimitDocument } from '../../../schema/validators.js';
 import { namePattern } from '../../core/policy/pattern.ts';
 import { requestFlaw, requestsCoveredBy } from '../../core/policy/requests.ts';
 import type { Principal } from '../../core/model/principal.ts';
@@ -79,7 +80,7 @@ export function readBy(rule: HistoryRule): readonly CallArgument[] {
 }
 
 /** Compiles the rules over time of an entry, in the order in which they are judged. */
-export function compileHistory(document: HistoryDocument, entry: EntryContext): readonly HistoryRule[] {
+export function compileHistory(document: EntryDocument, entry: EntryContext): readonly HistoryRule[] {
   const { after, never_after: neverAfter, quota = [] } = document;
   const rules: HistoryRule[] = [];
   if (neverAfter !== undefined) rules.push(compilePast('never_after', neverAfter, entry));
@@ -95,7 +96,7 @@ export function compileHistory(document: HistoryDocument, entry: EntryContext): 
   return rules;
 }
 
-function compilePast(kind: PastRule['kind'], document: PastDocument, entry: EntryContext): PastRule {
+function compilePast(kind: PastRule['kind'], document: AfterDocument, entry: EntryContext): PastRule {
   const path = [...entry.path, kind];
   const { within, by = 'subject', tool, request } = document;
   const target = request === undefined ? 'tool' : 'request';
@@ -157,7 +158,7 @@ function matcherOf(names: readonly string[]): (name: string) => boolean {
   return (name) => exact.has(name) || patterns.some(({ matches }) => matches(name));
 }
 
-function compileQuota(document: QuotaDocument, path: DocumentPath, entry: EntryContext): QuotaRule {
+function compileQuota(document: LimitDocument, path: DocumentPath, entry: EntryContext): QuotaRule {
   const { count, sum, at_most: most, integer = false, per, by = 'subject' } = document;
   const { faults, key, name } = entry;
   if ((count === undefined) === (sum === undefined)) {

@@ -10,7 +10,7 @@ import { MAX_NAME_LENGTH } from '../../core/model/mcp.ts';
 import { type Attempt, calledTool, type McpAttempt, unknownArguments } from '../../core/model/policy.ts';
 import { type CallArgument, compileArgument } from '../../core/policy/argument.ts';
 import { type DocumentPath, type EntryContext, rulePath } from '../../core/policy/document.ts';
-import type { InnerDocument } from './document.ts';
+import type { InnerDocument } from '../../../schema/validators.js';
 
 /** The most inner calls of one `each`, and of a call in all. */
 const MAX_EACH = 32;

@@ -45,6 +45,7 @@ export const innerPart: LanguagePart<PolicyInner> = {
   },
   inner: {
     calls: ({ reader }, attempt) => reader.callsOf(attempt),
+    isIn: ({ wrapperOf }, tool) => wrapperOf(tool) !== undefined,
     plan({ reader }, attempt, planOf) {
       const calls = reader.callsOf(attempt);
       const plan = planOf(attempt);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
 import { kindBetween } from '../../../src/analysis/compare/differences.ts';
 import type { Decision, Policy, PolicyDecision } from '../../../src/core/model/policy.ts';
-import { decisionWith } from '../../../src/policy-parts/approvals/needed-approval.ts';
+import { decisionWith } from '../../../src/analysis/review/given-approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { deciding, policyOf } from '../prove/deciding.ts';
 import { randomProperty } from '../prove/random-properties.ts';

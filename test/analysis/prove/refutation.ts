@@ -1,7 +1,7 @@
 import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import fc from 'fast-check';
 import type { Decision, Policy } from '../../../src/core/model/policy.ts';
-import { decisionWith } from '../../../src/policy-parts/approvals/needed-approval.ts';
+import { decisionWith } from '../../../src/analysis/review/given-approval.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { isExpected } from '../../../src/policy-files/property.ts';
 import { isDescribed } from '../../../src/analysis/prove/prove.ts';

@@ -5,7 +5,7 @@ import { createMemoryLedger } from '../../../src/policy-parts/history/memory-led
 import type { Call } from '../../../src/core/model/call.ts';
 import type { CallOutcome, CountedCall, Settlement } from '../../../src/core/model/history.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
-import type { Action, Grant } from '../../../src/core/model/grant.ts';
+import type { Action, Grant, TaskOrigin } from '../../../src/core/model/grant.ts';
 import type { Ledger, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
 import type { Attempt } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
@@ -345,7 +345,7 @@ describe('a counted call', () => {
 
 describe('the result of a task', () => {
   const about = (method: string): Attempt => message(method);
-  const tasks = new Map([['task', 'creator']]);
+  const tasks = new Map([['task', { counted: 'creator' }]]);
 
   test.each(['tasks/get', 'tasks/result'])('answers by %s the call that created the task', (method) => {
     const { ledger, reserved, settled } = fakeLedger(passed);
@@ -369,8 +369,8 @@ describe('the result of a task', () => {
     ['tasks/cancel', tasks],
     ['tasks/result', undefined],
     ['tasks/result', new Map()],
-    ['tasks/result', new Map([['task', undefined]])],
-    ['tasks/result', new Map([...tasks, ['another', undefined]])],
+    ['tasks/result', new Map([['task', {}]])],
+    ['tasks/result', new Map<string, TaskOrigin>([...tasks, ['another', {}]])],
   ])('is not looked for in the answer to %s with tasks %o', (method, presented) => {
     expect(counting(fakeLedger(passed).ledger)(about(method), { tasks: presented })).toBeUndefined();
   });

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compilePolicy as compileLanguage } from '../../../src/core/policy/compile.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
-import { compiledRules } from '../../../src/core/policy/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
 import { runs } from '../../support/runs.ts';
 import { call, caller, faultsOf } from './caller.ts';
@@ -67,13 +66,6 @@ describe('faults', () => {
       'tools.get_**: matches the same tools as "get_*"; only one of them can apply',
     ]);
   });
-
-  test('lock: deny contradicts shadow mode, lock: report does not', () => {
-    const message = 'lock: deny contradicts mode: shadow, which refuses nothing; write report';
-    expect(faultsOf({ mode: 'shadow', lock: 'deny' })).toEqual([message]);
-    expect(faultsOf({ mode: 'shadow', lock: 'report' })).toEqual([]);
-    expect(faultsOf({ mode: 'enforce', lock: 'deny' })).toEqual([]);
-  });
 });
 
 test('any document gives a policy that decides as it explains, or faults with their places', () => {
@@ -123,14 +115,6 @@ test.each<[PolicyDocument, object]>([
   [{ claims: { tenant: 'x' }, max_age: '5m' }, { readsGatewayClaims: true }],
 ])('%j is %j', (document, traits) => {
   expect(compilePolicy('p', document)).toMatchObject(traits);
-});
-
-test.for([
-  [{}, 'off'],
-  [{ lock: 'report' }, 'report'],
-  [{ lock: 'deny' }, 'deny'],
-] as const)('the rules of %j say that the lock is %s', ([document, expected]) => {
-  expect(compiledRules(compilePolicy('p', document)).lock).toBe(expected);
 });
 
 test('names what the policy lists, as written', () => {
@@ -198,11 +182,4 @@ test.each<PolicyDocument>([
 ])('refuses a key that nothing puts into effect: %j', (document) => {
   expect(() => compileLanguage('p', document)).toThrow('no part of the gateway puts this key into effect');
   expect(() => compilePolicy('p', document)).not.toThrow();
-});
-
-test('calls: strict needs the schemas that a lock approved', () => {
-  const message = 'calls: needs lock: deny: calls are judged by the schemas that were approved';
-  expect(faultsOf({ calls: 'strict' })).toEqual([message]);
-  expect(faultsOf({ calls: 'strict', lock: 'report' })).toEqual([message]);
-  expect(faultsOf({ calls: 'strict', lock: 'deny' })).toEqual([]);
 });

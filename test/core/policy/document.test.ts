@@ -1,18 +1,6 @@
 import { conditionsInParts } from '../../../src/policy-parts/parts.ts';
-import type { PastDocument, QuotaDocument } from '../../../src/policy-parts/history/document.ts';
 import { expect, test } from 'vitest';
-import {
-  type AddressedDocument,
-  type ConditionDocument,
-  type EntryDocument,
-  type ListedDocument,
-  matchedPatterns,
-  type PolicyDocument,
-  PolicyError,
-  type PredicateDocument,
-  rulePath,
-} from '../../../src/core/policy/document.ts';
-import schema from '../../../schema/policy.schema.json' with { type: 'json' };
+import { matchedPatterns, type PolicyDocument, PolicyError, rulePath } from '../../../src/core/policy/document.ts';
 
 test('finds every pattern with its place', () => {
   const document: PolicyDocument = {
@@ -44,35 +32,6 @@ test('finds every pattern with its place', () => {
     'methods m claims k matches: 9',
     'requests GET /l claims l matches: 10',
   ]);
-});
-
-type Same<One, Other> = [One, Other] extends [Other, One] ? true : false;
-type Definitions = typeof schema.$defs;
-
-// The compiler has a row for each key of these types: a key that only the schema has would be accepted and do nothing.
-test('the types have the keys of the schema, which `tsc` checks', () => {
-  const same: {
-    readonly policy: Same<keyof PolicyDocument, keyof typeof schema.properties>;
-    readonly nested: Same<keyof ConditionDocument, keyof Definitions['policy']['properties']>;
-    readonly listed: Same<keyof ListedDocument, keyof Definitions['listed']['properties']>;
-    readonly addressed: Same<keyof AddressedDocument, keyof Definitions['addressed']['properties']>;
-    readonly call: Same<keyof EntryDocument, keyof Definitions['call']['properties']>;
-    readonly value: Same<keyof PredicateDocument | 'claim' | 'caller', keyof Definitions['value']['properties']>;
-    readonly after: Same<keyof PastDocument, keyof Definitions['after']['properties']>;
-    readonly neverAfter: Same<keyof PastDocument, keyof Definitions['never_after']['properties']>;
-    readonly quota: Same<keyof QuotaDocument, keyof Definitions['limit']['properties']>;
-  } = {
-    policy: true,
-    nested: true,
-    listed: true,
-    addressed: true,
-    call: true,
-    value: true,
-    after: true,
-    neverAfter: true,
-    quota: true,
-  };
-  expect(Object.keys(same)).toHaveLength(9);
 });
 
 test.each([

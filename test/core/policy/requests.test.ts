@@ -100,8 +100,8 @@ describe('R-297: one entry decides a request, by its method and its path', () =>
       expect(told(decide({ requests }, {}, { kind: 'http', request }))).toBe('deny request.unlisted requests');
   });
 
-  test.each(['tools', 'resources', 'prompts', 'methods', 'lock'])('no policy has requests beside %s', (key) => {
-    const document = { requests: {}, [key]: key === 'lock' ? 'deny' : {} };
+  test.each(['tools', 'resources', 'prompts', 'methods'])('no policy has requests beside %s', (key) => {
+    const document = { requests: {}, [key]: {} };
     expect(faultsOf(document)).toEqual([
       `requests: cannot be combined with ${key}, which is for MCP routes: requests are those of HTTP routes`,
     ]);

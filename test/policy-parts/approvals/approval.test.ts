@@ -4,8 +4,8 @@ import type { NeededApproval } from '../../../src/policy-parts/approvals/needed-
 import { type Attempt, type Policy, unknownArguments } from '../../../src/core/model/policy.ts';
 import { comparePolicies } from '../../../src/analysis/compare/compare.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
-import type { ArgumentsDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
-import type { ApprovalDocument } from '../../../src/policy-parts/approvals/document.ts';
+import type { PolicyDocument } from '../../../src/core/policy/document.ts';
+import type { ApprovalDocument, ApprovalWhenDocument } from '../../../schema/validators.js';
 import { decideAfter } from '../../../src/analysis/review/earlier-calls.ts';
 import { call, caller, faultsOf, message } from '../../core/policy/caller.ts';
 import { deciding, policyOf, proofOf } from '../../analysis/prove/deciding.ts';
@@ -16,7 +16,7 @@ function transfers(approval: ApprovalDocument): PolicyDocument {
   return { tools: { transfer: { scope: 'payments', approval } } };
 }
 
-function needs(when: ArgumentsDocument, args: unknown, given: Parameters<typeof caller>[0] = {}): boolean {
+function needs(when: ApprovalWhenDocument, args: unknown, given: Parameters<typeof caller>[0] = {}): boolean {
   const policy = compilePolicy('test', transfers({ when, by }));
   return approvalOf(policy, call('transfer', args), caller(given)) !== undefined;
 }
@@ -39,7 +39,7 @@ describe('R-286: only a value of the right type spares a call from an approval',
     [undefined, true],
   ])('of %j above 1000: %s', (args, expected) => expect(needs(above, args)).toBe(expected));
 
-  test.each<[ArgumentsDocument, unknown, boolean]>([
+  test.each<[ApprovalWhenDocument, unknown, boolean]>([
     [{}, {}, true],
     [{ arguments: { '/note': { present: true } } }, {}, false],
     [{ arguments: { '/note': { present: true } } }, { note: 'x' }, true],
@@ -60,7 +60,7 @@ describe('R-286: only a value of the right type spares a call from an approval',
     [{ arguments: { '/amount': { above: 1000 }, '/to': 'ops' } }, { amount: 5, to: 'ops' }, false],
   ])('under %j of %j: %s', (when, args, expected) => expect(needs(when, args)).toBe(expected));
 
-  test.each<[ArgumentsDocument, Parameters<typeof caller>[0], boolean]>([
+  test.each<[ApprovalWhenDocument, Parameters<typeof caller>[0], boolean]>([
     [{ claims: { role: 'intern' } }, { claims: { role: 'lead' } }, false],
     [{ claims: { role: 'intern' } }, { claims: {} }, true],
     [{ scope: 'bulk' }, { scope: 'bulk' }, true],
