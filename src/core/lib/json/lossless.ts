@@ -64,7 +64,7 @@ const NINE = 0x39;
 
 /** A place in what JSON.parse made: in a list by its index, in an object by its key as it is written. */
 interface Place {
-  /** Of an equal key, another value may have come later: then this has no such member, or the later walk corrects it. */
+  /** Of an equal key, a later value may be here: it lacks the member, or the later walk corrects it. */
   readonly container: unknown;
   readonly isObject: boolean;
   index: number;
