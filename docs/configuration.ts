@@ -28,6 +28,7 @@ keys of both.
 interface Section {
   readonly heading: string;
   readonly keys: readonly string[];
+  /** YAML, or the page that has an example. */
   readonly example: string;
 }
 
@@ -44,10 +45,7 @@ session_key: \${env:SESSION_KEY} # openssl rand -base64 32`,
   {
     heading: 'tls',
     keys: ['tls'],
-    example: `
-public_url: https://mcp.example.com
-listen: 0.0.0.0:8443
-tls: { cert: tls/tls.crt, key: tls/tls.key }`,
+    example: '[TLS and proxies](tls-and-proxies.md)',
   },
   {
     heading: 'Proxies',
@@ -131,22 +129,7 @@ routes:
   {
     heading: 'front_door',
     keys: ['front_door'],
-    example: `
-front_door:
-  issuer: https://signin.example.com
-  identity_providers:
-    corporate:
-      issuer: https://keycloak.example.com/realms/acme
-      client_id: sallyport
-      client_secret: \${env:PROVIDER_SECRET}
-  clients: { metadata_documents: ['https://claude.ai/**'] }
-  scopes: { read: { title: Read accounts } }
-routes:
-  - name: tools
-    path: /mcp
-    protocol: mcp
-    authorization_servers: [front_door]
-    upstream: { url: http://mcp:3001/mcp }`,
+    example: '[The front door](front-door.md#five-minutes)',
   },
   {
     heading: 'revocation',
@@ -161,10 +144,7 @@ revocation:
   {
     heading: 'shared',
     keys: ['shared', 'on_store_failure'],
-    example: `
-session_key: \${env:SESSION_KEY}
-shared: rediss://redis.example.com:6379
-on_store_failure: open`,
+    example: '[Replicas](replicas.md)',
   },
   {
     heading: 'egress',
@@ -177,10 +157,7 @@ egress:
   {
     heading: 'limits',
     keys: ['limits'],
-    example: `
-limits:
-  request_body: 2MiB
-  rate: { requests: 50, per: 1s, burst: 100 }`,
+    example: '[Limits](limits.md)',
   },
   {
     heading: 'log and telemetry',
@@ -210,7 +187,10 @@ export function configurationPage(): string {
     const own = joined(items.filter(({ path }) => section.keys.includes(keyOf(path)))).map(
       ({ path, text }) => `- ${path}: ${text}`,
     );
-    return `## ${section.heading}\n\n\`\`\`yaml\n# gateway.yaml${section.example}\n\`\`\`\n\n${own.join('\n')}\n`;
+    const example = section.example.startsWith('[')
+      ? `${section.example} has an example.`
+      : `\`\`\`yaml\n# gateway.yaml${section.example}\n\`\`\``;
+    return `## ${section.heading}\n\n${example}\n\n${own.join('\n')}\n`;
   });
   return [intro, ...parts].join('\n');
 }
@@ -222,7 +202,9 @@ function referring(items: readonly Item[]): readonly Item[] {
   const first = new Map(longestFirst.map((item) => [identity(item), item.path]));
   return items.map((item) => {
     const path = first.get(identity(item)) ?? item.path;
-    return path === item.path || item.text.length < 100 ? item : { path: item.path, text: `As \`${path}\`.` };
+    return path === item.path || item.text.length < 80 || item.text.startsWith('**')
+      ? item
+      : { path: item.path, text: `As \`${path}\`.` };
   });
 }
 
@@ -267,7 +249,9 @@ function item(schema: Schema, path: string, described: Set<string>, required = f
     value === undefined ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
   const text = words.join(' ').replace(/ Default: none\.$/, '');
-  const own = text === '' ? [] : [{ path, text }];
+  // A name of the operator's choice needs no item that only says what its mapping says.
+  const isSaid = text === '' || (path.endsWith('.NAME') && text.split(' ').length < 4);
+  const own = isSaid ? [] : [{ path, text }];
   return [...own, ...below(schema, path, described)];
 }
 

@@ -9,7 +9,7 @@ import { GATEWAY_CLIENT } from './client-policy.ts';
 import { routes } from './routes.ts';
 
 /** A limit by the name of its key in `front_door.limits`. */
-export type LimitName = keyof FrontDoorLimits;
+type LimitName = keyof FrontDoorLimits;
 
 /** A /48 of IPv6 has 65,536 networks, and often one subscriber. It may have as much as this number of networks. */
 const NETWORKS_OF_48 = 10;

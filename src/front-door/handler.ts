@@ -15,10 +15,10 @@ import {
 import type { LogStore } from '../core/model/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';
-import { hasDevices, isWorkload } from './client-policy.ts';
-import { WRONG_SECONDS } from './devices.ts';
+import { deviceGrant, hasDevices, isWorkload } from './client-policy.ts';
+import { TooManyCodes, WRONG_SECONDS } from './devices.ts';
 import { workloadRequest } from './workloads.ts';
-import { createAdmission, type Excess, type LimitName } from './admission.ts';
+import { createAdmission, type Excess } from './admission.ts';
 import { createBrowserBinding } from './browser-binding.ts';
 import { createCallback } from './callback.ts';
 import { createProviderOfAddress, createProviderClient } from './identity-provider.ts';
@@ -77,7 +77,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const people = createPeople(store, clock);
   const browsers = createBrowserBinding(issuer, parts.keys.cookie);
   const admission = createAdmission(frontDoor, config.trustedProxies, parts.buckets);
-  const silentUntil = new Map<LimitName, number>();
+  const silentUntil = new Map<string, number>();
   const approvals = approvalsOf(config);
   const provider = createProvider({
     ...parts,
@@ -101,6 +101,9 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   const interactions = createInteractions({ ...shared, providerOfAddress });
   const callback = createCallback({ ...shared, recorded: config.log.details.claims, clock });
   observe(provider, observer, onBug);
+  provider.on('code_verification.error', ({ req }, error) => {
+    if (error instanceof TooManyCodes) warnOfLimit('wrong codes of devices', admission.addressOf(req));
+  });
   addDefaults(provider, { prefix, resources, scopes, frontDoor });
   const answer = provider.callback();
 
@@ -148,7 +151,7 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
     if (place === undefined && isApproval === undefined && !isEndpoint(path)) return notFound(response);
     const excess = admission.excess(request, path);
     if (excess !== undefined) {
-      warnOfLimit(excess.limit, admission.addressOf(request));
+      warnOfLimit(`front_door.limits.${excess.limit}`, admission.addressOf(request));
       return refuseForNow(path, response, excess);
     }
     const isShown = isApproval !== undefined && isOneOf(request, approval === '' ? ['GET'] : ['GET', 'POST']);
@@ -207,10 +210,10 @@ export function createHandler(config: Config, frontDoor: FrontDoor, parts: Handl
   }
 
   /** At most once a minute for each limit: a flood must not fill the log too. */
-  function warnOfLimit(limit: LimitName, address: string): void {
+  function warnOfLimit(limit: string, address: string): void {
     if (clock() < (silentUntil.get(limit) ?? 0)) return;
     silentUntil.set(limit, clock() + SILENT_MS);
-    log('warn', 'front door limit exceeded', { limit: `front_door.limits.${limit}`, address });
+    log('warn', 'front door limit exceeded', { limit, address });
   }
 
   function pathBelow(path: string): string | undefined {
@@ -310,6 +313,9 @@ function observe(provider: Provider, observer: FrontDoorObserver, onBug: (error:
     const { error_detail: why } = error;
     observer.token(grantOf(ctx), error.error, { ...clientOf(ctx), ...(why !== undefined && { why }) });
   });
+  provider.on('device_authorization.error', (ctx, { error, error_detail: detail, error_description: why = '' }) =>
+    observer.token(deviceGrant, error, { ...clientOf(ctx), why: detail ?? why }),
+  );
   provider.on('registration_create.success', () => observer.registration('ok'));
   provider.on('registration_create.error', ({ oidc }, { error, error_description: why }) => {
     const name = oidc.body?.['client_name'];

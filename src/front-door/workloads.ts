@@ -71,7 +71,7 @@ export class Workloads {
     const workload = this.#workloadOf(assertion);
     const { settings, reader } = workload;
     const client = await provider.Client.find(WORKLOAD_PREFIX + settings.name);
-    if (client === undefined) throw new TypeError('a workload is no client');
+    if (client === undefined) refuse(`the rights of the workload ${settings.name} were ended`);
     ctx.oidc.entity('Client', client);
     const payload = await this.#verified(assertion, workload);
     const subject = subjectOf('workload', settings.name, String(payload.sub));

@@ -222,6 +222,19 @@ describe('revocation', () => {
   });
 });
 
+test('revocation of a workload by its client identifier ends all its tokens, and gives no new one', async () => {
+  const own = await forThisTest(
+    startFrontDoorWorld({ frontDoor: ofPlatform(), scopes, policy, top: 'revocation: {}' }),
+  );
+  const { body } = await exchange(await assertion(), {}, {}, own.issuer);
+  await own.gateway.kept?.revoke({ issuer: own.issuer, client: 'workload:github' });
+  expect(await own.listTools(body['access_token'])).toBe(401);
+  expect(await exchange(await assertion(), {}, {}, own.issuer)).toMatchObject(refused);
+  expect(own.observed.at(-1)).toMatch(/invalid_grant the rights of the workload github were ended/);
+  const other = await assertion({ sub: 'repo:acme/a:environment:x' });
+  expect((await exchange(other, {}, {}, own.issuer)).status).toBe(200);
+});
+
 describe('the keys of a platform', () => {
   const start = async (more: string, issuer?: Issuer) =>
     forThisTest(

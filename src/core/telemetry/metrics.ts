@@ -200,7 +200,7 @@ const frontDoorMetrics = {
   },
   sallyport_front_door_tokens_total: {
     kind: 'counter',
-    help: 'Answers of the token endpoint',
+    help: 'Answers of the token endpoint, and refusals of requests of devices',
     labels: ['grant', 'result'],
     on: { token: (counter, grant, result) => counter.add(1, grantLabel(grant), result) },
   },

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -52,6 +53,25 @@ async function verified(...logs: readonly (readonly string[])[]) {
 }
 
 const whole = written(23);
+
+const hasPython = spawnSync('python3', ['-c', 'import cryptography']).status === 0;
+
+test.skipIf(!hasPython)(
+  'deploy/audit/verify.py accepts a whole log, and no line that changed, moved or is gone',
+  async () => {
+    const changed = whole.map((line, at) => (at === 7 ? line.replace('decision', 'decisioN') : line));
+    const without = whole.toSpliced(7, 1);
+    const doubled = whole.toSpliced(7, 0, whole[7] ?? '');
+    const foreign = [...whole, '{"msg":"decision"}'];
+    const codes: unknown[] = [];
+    for (const [at, lines] of [whole, changed, without, doubled, foreign].entries()) {
+      const name = join(folder, `python-${at}.jsonl`);
+      await writeFile(name, lines.map((line) => `${line}\n`).join(''));
+      codes.push(spawnSync('python3', ['deploy/audit/verify.py', keys, name]).status);
+    }
+    expect(codes).toEqual([0, 1, 1, 1, 1]);
+  },
+);
 
 test('R-353: a log that nobody changed is accepted, whole, in parts, and in any order of the parts', async () => {
   for (const logs of [[whole], [whole.slice(0, 9), whole.slice(9)], [whole.slice(9), whole.slice(0, 9)]])
