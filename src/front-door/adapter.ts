@@ -2,6 +2,7 @@ import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from '
 import type { FrontDoorRevocations } from '../core/model/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
+import { isWorkload } from './client-policy.ts';
 import { digestOf } from '../core/lib/digest.ts';
 import { full, isRecordKind, type RecordKind, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
@@ -15,6 +16,8 @@ const FIRST_USE_MS = 86_400_000;
 const VISIT_MS = INTERACTION_SECONDS * 1000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
+/** The live tokens of one workload: a half of all. */
+const MAX_OF_WORKLOAD = 8_000;
 
 /** The parts of the adapter of oidc-provider. */
 export interface AdapterParts extends DeviceParts {
@@ -97,6 +100,13 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
     throw full(`${model} of one grant`);
   }
 
+  /** Lists a token with its workload, whose platform makes any number of subjects. */
+  async function listOfWorkload(digest: string, workload: string, expiresAt: number): Promise<void> {
+    if (await store.addMember(setOf(model, workload), digest, expiresAt, MAX_OF_WORKLOAD)) return;
+    await store.delete('ClientCredentials', digest);
+    throw full(`${model} of one workload`);
+  }
+
   async function read(kind: string, digest: string): Promise<AdapterPayload | undefined> {
     if (!isRecordKind(kind)) return undefined;
     const payload = (await store.get(kind, digest)) as AdapterPayload | undefined;
@@ -156,6 +166,8 @@ function adapterOf(model: string, parts: AdapterParts): Adapter {
       const owner = isOfNetwork ? network?.() : (accountId ?? subjectIn(payload));
       await store.set({ kind, id: digest, value: payload, expiresAt, owner });
       if (isOfGrants(kind) && grantId !== undefined) await list(digest, grantId, expiresAt);
+      if (kind === 'ClientCredentials' && isWorkload(payload.clientId ?? ''))
+        await listOfWorkload(digest, payload.clientId ?? '', expiresAt);
       if (kind === 'Session' && uid !== undefined) {
         await store.set({ kind: 'SessionUid', id: digestOf(uid), value: id, expiresAt, owner: accountId });
       }

@@ -3,6 +3,13 @@ import { openStore } from '../../src/capabilities/all.ts';
 import { randomUUID } from 'node:crypto';
 import { ClientCredentialsProvider, Client, PrivateKeyJwtProvider } from '@modelcontextprotocol/client';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  ClientCredentialsProvider as ClientCredentialsProviderV1,
+  PrivateKeyJwtProvider as PrivateKeyJwtProviderV1,
+} from '@modelcontextprotocol/sdk/client/auth-extensions.js';
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { exportPKCS8 } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
@@ -88,6 +95,29 @@ describe('the official client gets a token by', () => {
     const privateKey = await exportPKCS8(keys.key.privateKey);
     const about = { clientId: 'signer', privateKey, algorithm: 'RS256', expectedIssuer: world.issuer };
     expect(await connect(new PrivateKeyJwtProvider(about))).toContain('list_accounts');
+    expect(await world.decision({ allow: true })).toMatchObject({ subject: 'signer', client_id: 'signer' });
+  });
+});
+
+describe('the official client of version 1 gets a token by', () => {
+  const connect = async (authProvider: OAuthClientProvider) => {
+    const client = new ClientV1({ name: 'job', version: '1' });
+    await client.connect(new TransportV1(world.mcpUrl, { authProvider }));
+    const { tools } = await client.listTools();
+    await client.close();
+    return tools.map(({ name }) => name);
+  };
+
+  test('its secret', async () => {
+    const about = { clientId: 'report', clientSecret: secret, expectedIssuer: world.issuer };
+    expect(await connect(new ClientCredentialsProviderV1(about))).toContain('list_accounts');
+    expect(await world.decision({ allow: true })).toMatchObject({ subject: 'report', client_id: 'report' });
+  });
+
+  test('its key', async () => {
+    const privateKey = await exportPKCS8(keys.key.privateKey);
+    const about = { clientId: 'signer', privateKey, algorithm: 'RS256', expectedIssuer: world.issuer };
+    expect(await connect(new PrivateKeyJwtProviderV1(about))).toContain('list_accounts');
     expect(await world.decision({ allow: true })).toMatchObject({ subject: 'signer', client_id: 'signer' });
   });
 });

@@ -1,6 +1,6 @@
 /** The device grant, RFC 8628: a person types the code of a device in a browser elsewhere. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Browser, createBrowser } from '../../demo/browser.ts';
 import { saveDevice } from '../../src/front-door/devices.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
@@ -197,6 +197,20 @@ describe('a device', () => {
     expect((await poll(device)).body).toMatchObject({ error: 'access_denied' });
     expect(world.observed).toContain('consent denied');
     expect((await new Person().type(codeOf(device))).html).toContain('This code is wrong');
+  });
+
+  test.each([false, true])('learns for a minute that its code has expired, approved: %s', async (isApproved) => {
+    const device = await begin();
+    if (isApproved) await approve(device);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 600_500 });
+    try {
+      expect((await poll(device)).body).toMatchObject({ error: 'expired_token' });
+      vi.setSystemTime(Date.now() + 60_000);
+      expect((await poll(device)).body).toMatchObject({ error: 'expired_token' });
+      expect((await new Person().type(codeOf(device))).html).toContain('This code is wrong');
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('of another client gets nothing by the code', async () => {

@@ -125,6 +125,21 @@ describe('a registration', () => {
   });
 });
 
+test('tokens of one workload, of whatever subjects, leave room for those of others', async () => {
+  const tokens = adapter('ClientCredentials');
+  const issue = (id: string, clientId: string, sub: string) => tokens.upsert(id, { clientId, extra: { sub } }, 60);
+  for (let index = 0; index < 1_000; index += 1) await issue(`${index}`, 'workload:github', 'job');
+  // What a job is refused does not count for the others.
+  for (let index = 0; index < 100; index += 1)
+    await expect(issue(`refused ${index}`, 'workload:github', 'job')).rejects.toMatchObject({ status: 503 });
+  for (let index = 1_000; index < 8_000; index += 1) await issue(`${index}`, 'workload:github', `job-${index % 100}`);
+  await expect(issue('one more', 'workload:github', 'another job')).rejects.toMatchObject({ status: 503 });
+  await issue('of another workload', 'workload:cluster', 'pod');
+  await issue('of a client', 'report', 'report');
+  now += 60_000;
+  await issue('one more', 'workload:github', 'another job');
+});
+
 test('a record that grows needs room, and one of a sign-in under way has it', async () => {
   const grow = (kind: string, id: string, length: number) =>
     adapter(kind).upsert(id, { accountId: 'jane', jti: 'x'.repeat(length) }, 60);

@@ -10,7 +10,7 @@ import { createDocumentFetch, type DocumentFetchParts } from '../../src/front-do
 import { pem } from '../support/certificates.ts';
 import { exchangeRaw } from '../support/raw.ts';
 import { keepSecret } from '../support/secrecy.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { oauthClient } from '../worlds/oauth-client.ts';
 
@@ -173,6 +173,28 @@ describe('a client', () => {
     const name = encodeURIComponent(what);
     expect(await statusOf(urlOf(name))).toBe(400);
     expect(requests).toEqual([`/${name}.json`]);
+  });
+
+  test('has the device grant only if its document lists it, and then needs no redirect URI', async () => {
+    const list = `"https://localhost:${port}/**"`;
+    const own = await forThisTest(
+      startFrontDoorWorld({
+        frontDoor: `clients: { registration: { device: true }, metadata_documents: [${list}], document_addresses: [127.0.0.0/8] }`,
+        ca: pem('ca'),
+      }),
+    );
+    const ask = async (id: string, { issuer } = own) =>
+      (
+        await fetch(`${issuer}/device/authorization`, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id: id, scope: 'read' }),
+        })
+      ).status;
+    const device = { grant_types: ['urn:ietf:params:oauth:grant-type:device_code'], redirect_uris: undefined };
+    answer = (response, id) => send(response, id, device);
+    expect(await ask(urlOf('device'))).toBe(200);
+    answer = send;
+    expect(await ask(urlOf('no-device'))).toBe(400);
   });
 
   describe('authenticates', () => {

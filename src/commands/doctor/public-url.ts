@@ -115,7 +115,7 @@ function examineAudience(
 }
 
 function expectedMetadata(url: string, config: Config): string {
-  return metadataDocuments(config).get(new URL(url).pathname)?.toString() ?? '';
+  return metadataDocuments(config, []).get(new URL(url).pathname)?.toString() ?? '';
 }
 
 function examineMetadata(on: Findings, url: string, answer: TextAnswer, config: Config): Finding {

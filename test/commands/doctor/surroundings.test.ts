@@ -54,7 +54,7 @@ describe('the public URL', () => {
     let answers: RequestListener = () => {};
     const publicUrl = await serving((request, response) => answers(request, response));
     const config = await configured({ publicUrl });
-    answers = answer(publicUrl, metadataDocuments(config).get(metadata)?.toString() ?? '');
+    answers = answer(publicUrl, metadataDocuments(config, []).get(metadata)?.toString() ?? '');
     const lines = await linesOf(examinePublicUrl(config));
     return lines.map((line) => line.replaceAll(publicUrl, 'URL'));
   }

@@ -22,10 +22,10 @@ const openToAll = {
 /**
  * Creates the answers with protected resource metadata.
  *
- * @param own The endpoints of the gateway itself; default: none.
+ * @param own The endpoints of the gateway itself.
  * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource.
  */
-export function createPublish(config: Config, own: readonly Endpoint[] = []): Publish {
+export function createPublish(config: Config, own: readonly Endpoint[]): Publish {
   const documents = metadataDocuments(config, own);
   return (call) => {
     const document = documents.get(call.path);

@@ -15,11 +15,11 @@ export function metadataUrl(route: Endpoint, publicUrl: string): string | undefi
  * resource, or if `root_resource` names one, its document is at the bare well-known path too: clients that look there
  * first would take the resource of another route for that of theirs.
  *
- * @param own The endpoints of the gateway itself; default: none.
+ * @param own The endpoints of the gateway itself.
  */
 export function metadataDocuments(
   { routes, publicUrl, tls, rootResource }: Config,
-  own: readonly Endpoint[] = [],
+  own: readonly Endpoint[],
 ): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
   const resources = routes.filter(isResource);

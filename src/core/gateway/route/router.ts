@@ -28,8 +28,7 @@ export function createRouter<Mounted>(
   const lookAlikeSegments = createLookAlikes(mounts.keys());
   return (path) => {
     const found = longest(mountings, path, depth);
-    const hasSlash = path.includes(ENCODED_SLASH);
-    if (hasSlash && (found === undefined || !takesSlashes(found.mounted))) {
+    if (path.includes(ENCODED_SLASH) && (found === undefined || !takesSlashes(found.mounted))) {
       throw new Denial(
         'request.path',
         `percent-encoding of a delimiter, ${ENCODED_SLASH}: ` +
@@ -37,14 +36,6 @@ export function createRouter<Mounted>(
       );
     }
     const fold = foldedPath(path);
-    requireOnly(found, path, fold);
-    if (hasSlash) requireOnly(found, path, path.split(ENCODED_SLASH).map(foldedPath).join(ENCODED_SLASH));
-    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
-    return found.mounted;
-  };
-
-  /** Requires that a reading of the path leads to no other mount. */
-  function requireOnly(found: Mounting<Mounted> | undefined, path: string, fold: string): void {
     if ((fold !== path || !allFolded) && longest(folded, fold, depth) !== found) {
       throw new Denial(
         'request.path',
@@ -58,7 +49,9 @@ export function createRouter<Mounted>(
           'segment, are ignored: send the plain path, or add a route for this one',
       );
     }
-  }
+    if (found === undefined) throw new Denial('route.unknown', 'no route for this path');
+    return found.mounted;
+  };
 }
 
 interface Mounting<Mounted> {
@@ -107,8 +100,6 @@ function createLookAlikes(mounts: Iterable<string>): (folded: string) => number 
   let depth = 0;
   let longest = 0;
   for (const mount of mounts) {
-    // Every path matches the root.
-    if (mount === '/') continue;
     const segments = segmentsOf(foldedPath(mount));
     depth = Math.max(depth, segments.length);
     let node = root;

@@ -14,9 +14,9 @@ const unreserved = /[A-Za-z0-9\-._~]/;
  * characters that need none, of `/`, `\` and controls, and broken UTF-8. Undefined for a path that every server reads
  * alike. Allocates nothing for a path without percent-encoding.
  *
- * @param slashes Whether an encoded slash is a flaw. Decoded, the path must have no other one in any case.
+ * @param slashes `pass`: an encoded slash is no flaw. Decoded, the path must have no other one in any case.
  */
-export function pathFlaw(path: string, slashes: 'refuse' | 'pass' = 'refuse'): string | undefined {
+export function pathFlaw(path: string, slashes?: 'pass'): string | undefined {
   if (!pathCharacters.test(path)) return 'a character that a path cannot have';
   return segmentFlaw(path) ?? (path.includes('%') ? encodingFlaw(path, slashes) : undefined);
 }
@@ -26,7 +26,7 @@ function segmentFlaw(path: string): string | undefined {
   return path.includes('.') && dotSegment.test(path) ? 'a dot segment' : undefined;
 }
 
-function encodingFlaw(path: string, slashes: 'refuse' | 'pass'): string | undefined {
+function encodingFlaw(path: string, slashes: 'pass' | undefined): string | undefined {
   const text = percentDecoded(path);
   if (text === undefined) return 'percent-encoding that is broken, or not UTF-8';
   for (const [encoded] of path.matchAll(/%../g)) {
@@ -46,7 +46,7 @@ export const ENCODED_SLASH = '%2F';
 
 /** A path in which every encoded slash has the spelling {@link ENCODED_SLASH}. */
 export function withOneSlash(path: string): string {
-  return path.includes('%2f') ? path.replaceAll('%2f', ENCODED_SLASH) : path;
+  return path.replaceAll('%2f', ENCODED_SLASH);
 }
 
 /** A text with its percent-encoding decoded; undefined if that is broken, or not UTF-8. */

@@ -64,8 +64,8 @@ const NINE = 0x39;
 
 /** A place in what JSON.parse made: in a list by its index, in an object by its key as it is written. */
 interface Place {
-  /** Undefined where a later equal key has replaced the value. */
-  readonly container: Record<string | number, unknown> | undefined;
+  /** Of an equal key, a later value may be here: it lacks the member, or the later walk corrects it. */
+  readonly container: unknown;
   readonly isObject: boolean;
   index: number;
   key: string;
@@ -113,21 +113,17 @@ function nameOf({ isObject, index, key }: Place): string | number {
   return key.includes('\\') ? (JSON.parse(key) as string) : key.slice(1, -1);
 }
 
-function containerAt(place: Place, isObject: boolean): Place['container'] {
+function containerAt(place: Place, isObject: boolean): unknown {
   const value = ownMember(place.container, nameOf(place));
-  if (typeof value !== 'object' || value === null || Array.isArray(value) === isObject) return undefined;
-  return value as Place['container'];
+  // A list owns `length`, which must not be taken for a member of an object.
+  return Array.isArray(value) === isObject ? undefined : value;
 }
 
 /** Of two equal keys JSON.parse has the last value: it counts what is written there, also after another number. */
 function putNumber(place: Place, number: string): void {
-  const { container } = place;
-  if (container === undefined) return;
   const name = nameOf(place);
-  const found = ownMember(container, name);
+  const found = ownMember(place.container, name);
   if (found !== Number(number) && !isRawJSON(found)) return;
-  const value = isChanged(number) ? rawJSON(number) : Number(number);
-  // An assignment to `__proto__` would set the prototype.
-  if (name === '__proto__') Object.defineProperty(container, name, { value });
-  else container[name] = value;
+  // JSON.parse has made the member: even `__proto__` is the object's own.
+  (place.container as Record<string | number, unknown>)[name] = isChanged(number) ? rawJSON(number) : Number(number);
 }

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest';
-import { createAuthorize, createRequestReader } from '../../../../src/core/gateway/authorize/authorize.ts';
+import {
+  createAuthorize,
+  createRequestReader,
+  requireReadAlike,
+} from '../../../../src/core/gateway/authorize/authorize.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import type { Action } from '../../../../src/core/model/grant.ts';
 import type { Decision, Policy } from '../../../../src/core/model/policy.ts';
 import type { Principal } from '../../../../src/core/model/principal.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
+import { orReason } from '../../../support/denial.ts';
+import { call } from '../../policy/caller.ts';
 
 const alice = { subject: 'alice' } as Principal;
 const action = { attempt: { kind: 'http' }, messageId: null, body: undefined } as Action;
@@ -73,5 +79,37 @@ test.each([
     mayYieldHandle: false,
     asksByUrl: false,
     attempt,
+  });
+});
+
+describe('an argument whose key has a variant in another case', () => {
+  const args = { amount: 1, Amount: 1000, to: { iban: 'a' } };
+  const reading = (...argumentsRead: readonly string[][]): Route =>
+    route({ allow: true, rule: '', plan: { argumentsRead: () => argumentsRead } } as unknown as Decision);
+  const decided = (given: Route, isAsked?: boolean): unknown =>
+    orReason(() => {
+      const asked = { ...action, attempt: call('pay', args), messageId: 7, hasArgumentVariants: true };
+      return createAuthorize(given, Date.now, isAsked)(alice, asked).principal;
+    });
+
+  test.each<[what: string, given: Route, isAsked: boolean | undefined, wanted: unknown]>([
+    ['the policy reads', reading(['to'], ['amount']), undefined, 'body.ambiguous'],
+    ['the policy does not read', reading(['to'], ['to', 'iban']), undefined, alice],
+    ['nothing reads, without a policy', route(), undefined, alice],
+    ['a capability reads, without a policy', route(), true, 'body.ambiguous'],
+    ['a capability reads, and the policy does not', reading(['to']), true, 'body.ambiguous'],
+  ])('that %s', (_what, given, isAsked, wanted) => expect(decided(given, isAsked)).toEqual(wanted));
+
+  test('is refused at any depth, for the message that has it', () => {
+    const asked = { attempt: call('pay', { to: [{ iban: 'a', IBAN: 'b' }] }), messageId: 7, hasArgumentVariants: true };
+    const refused = { reason: 'body.ambiguous', messageId: 7 };
+    expect(() => requireReadAlike(asked, [['to']])).toThrow(expect.objectContaining(refused) as Denial);
+  });
+
+  test('is looked for only where the message was seen to have one', () => {
+    const asked = { attempt: call('pay', args), messageId: 7 };
+    expect(() => requireReadAlike(asked, [[]])).not.toThrow();
+    const authorize = createAuthorize(reading(['amount']), Date.now);
+    expect(authorize(alice, { ...action, attempt: call('pay', args) }).principal).toBe(alice);
   });
 });

@@ -24,7 +24,7 @@ function published(method: string, path: string, routes = [route('/mcp')]) {
   const config = { publicUrl: 'https://gateway.example', routes } as unknown as Config;
   const { call, answer } = recorded(method, path);
   try {
-    return createPublish(config)(call) ? answer() : 'not ours';
+    return createPublish(config, [])(call) ? answer() : 'not ours';
   } catch (error) {
     return (error as Denial).reason;
   }

@@ -13,7 +13,7 @@ interface Described {
   readonly own?: readonly object[];
 }
 
-function documentsOf({ own, ...config }: Described): Readonly<Record<string, Record<string, unknown>>> {
+function documentsOf({ own = [], ...config }: Described): Readonly<Record<string, Record<string, unknown>>> {
   const documents = metadataDocuments({ publicUrl, ...config } as unknown as Config, own as readonly Endpoint[]);
   return Object.fromEntries(
     [...documents].map(([path, document]) => [path, JSON.parse(document.toString()) as Record<string, unknown>]),
@@ -59,7 +59,10 @@ test('RFC 9728 §2: says what a client needs to know', () => {
 
 const named = (name: string): object => ({ ...route, name, path: `/${name}` });
 const others = [named('a'), named('b')];
-const own = [{ ...named('approvals'), isOwn: true }];
+const own = [
+  { ...named('approvals'), isOwn: true },
+  { ...named('console'), isOwn: true, resource: undefined },
+];
 test.each<[what: string, config: Described, atRoot: string | undefined]>([
   ['the only resource', { routes: [route] }, '/mcp'],
   [
@@ -78,6 +81,7 @@ test.each<[what: string, config: Described, atRoot: string | undefined]>([
     expect(documents[path]?.['resource']).toBe(atRoot && publicUrl + atRoot);
   expect(`${wellKnown}/approvals` in documents).toBe('own' in config);
   expect(documents).not.toHaveProperty([`${wellKnown}/api`]);
+  expect(documents).not.toHaveProperty([`${wellKnown}/console`]);
 });
 
 test('RFC 9728 §3.1: the root has no path to add, before or after', () => {

@@ -29,6 +29,7 @@ describe('R-160: whole segments, the longest wins', () => {
     expect(routed(['/', '/a'], '/')).toBe('/');
     expect(routed(['/', '/a'], '/b/c')).toBe('/');
     expect(routed(['/', '/a'], '/ab')).toBe('/');
+    expect(routed(['/', '/a'], '/%20')).toBe('/');
     expect(routed(['/', '/a'], '/a/b')).toBe('/a');
   });
 

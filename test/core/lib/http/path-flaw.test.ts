@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { isAtOrBelow } from '../../../../src/core/lib/http/path-flaw.ts';
+import { isAtOrBelow, pathFlaw } from '../../../../src/core/lib/http/path-flaw.ts';
 
 // test/core/gateway/route/target.test.ts has the table of paths with a flaw.
+
+test('an encoded slash is a flaw, unless it may pass', () => {
+  expect(pathFlaw('/a%2Fb')).toBe('percent-encoding of a delimiter or control, %2F');
+  expect(pathFlaw('/a%2Fb', 'pass')).toBeUndefined();
+});
 
 test.each<[path: string, isBelow: boolean]>([
   ['/admin', true],

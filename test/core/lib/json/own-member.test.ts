@@ -84,6 +84,7 @@ test.each([
   ['i\u0307d', 'id', true],
   ['\u0130D', 'id', true],
   ['a\u0307d', 'ad', false],
+  ['E\u0301', '\u00e9', true],
 ])('%s as a case variant of %s: %s', (key, name, isVariant) => {
   expect(hasCaseVariant({ [key]: 1 }, name)).toBe(isVariant);
 });
@@ -100,7 +101,8 @@ test.each([
   [['e', '1'], true],
   [['e', '0'], false],
   [['missing', 'x'], false],
+  [['g'], false],
 ])('hasCaseVariantAt of %j: %j', (path, expected) => {
-  const value = { a: 1, A: 2, b: { k: 1, '\u212a': 2 }, c: [{ d: 1 }], e: [1, { f: 1, F: 1 }] };
+  const value = { a: 1, A: 2, b: { k: 1, '\u212a': 2 }, c: [{ d: 1 }], e: [1, { f: 1, F: 1 }], g: [null] };
   expect(hasCaseVariantAt(value, path)).toBe(expected);
 });

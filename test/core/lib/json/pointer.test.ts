@@ -4,6 +4,7 @@ import {
   claimReader,
   memberReader,
   pointerReader,
+  pointerStep,
   strictPointerReader,
   unreachable,
 } from '../../../../src/core/lib/json/pointer.ts';
@@ -112,6 +113,9 @@ describe('a pointer into a value that a caller sent', () => {
     ['/amount/eur/0', unreachable],
     ['/to/IBAN', unreachable],
     ['/to/length', unreachable],
+    ['/to/x0', unreachable],
+    ['/to/0x', unreachable],
+    ['/to/10', undefined],
     ['/nothing/eur', undefined],
   ])('%s is %j', (pointer, expected) => {
     expect(strictPointerReader(pointer)?.(sent)).toBe(expected);
@@ -124,6 +128,10 @@ describe('a pointer into a value that a caller sent', () => {
       expect(() => strictPointerReader(pointer)?.(sent)).toThrow('only in case');
     },
   );
+});
+
+test('the step to a key, by RFC 6901 §3', () => {
+  expect(pointerStep('~1/a~')).toBe('/~01~1a~0');
 });
 
 test('a pointer may begin in a list', () => {
