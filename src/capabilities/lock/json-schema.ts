@@ -480,7 +480,7 @@ function onObjects(
     !isObject(value) || test(judgement, value, pointer, named, isTold);
 }
 
-/** Judges an element of a list. Of those without members nothing is noted: a list names its elements by their number. */
+/** Judges an element of a list. Nothing is noted of one without members: lists are closed by their length. */
 function element(
   judgement: Judgement,
   node: Node,
