@@ -103,6 +103,8 @@ export interface RouteParts {
 
 /** A capability in one process: it has what outlives a configuration. */
 export interface InProcess {
+  /** Loads what {@link open} needs for a configuration. */
+  prepare?(config: ConfigParts['config']): Promise<void>;
   /** Calls no server yet. */
   open(parts: ConfigParts): Opened;
   /** Drops what was made from the tokens of these callers: something about them has changed. */
@@ -358,8 +360,14 @@ export interface Capability {
     root: Field<GatewayKeys>,
     defined: Defined,
   ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
-  /** Reads its section, after the routes. Problems are reported to the fields, and the result is then not used. */
-  readonly readSection?: (root: Field<GatewayKeys>, referents: ConfigReferents) => SlotEntry | undefined;
+  /**
+   * Reads its section, after the routes, and loads what that needs. Problems are reported to the fields, and the result
+   * is then not used.
+   */
+  readonly readSection?: (
+    root: Field<GatewayKeys>,
+    referents: ConfigReferents,
+  ) => SlotEntry | undefined | Promise<SlotEntry | undefined>;
   /** Reads its section with the files that it names, before all others. Problems are reported to the fields. */
   readonly readFiles?: (root: Field<GatewayKeys>, base: string, files: Files) => Promise<ReadFiles>;
   /** Its settings that need a restart, by their keys: `x-restart` in the schema. */
@@ -384,7 +392,7 @@ export interface Capability {
    * quotas`. Several processes need `shared` for it.
    */
   readonly needsShared?: (config: Config) => readonly string[];
-  /** Called once in a process, whatever the configuration: code is loaded where a route uses it. */
+  /** Called once in a process, whatever the configuration: {@link InProcess.prepare} loads code. */
   readonly openProcess?: (parts: ProcessParts) => InProcess;
   /** The store that processes and replicas share. One capability has it. */
   readonly store?: {

@@ -21,6 +21,11 @@ export class OpenCapabilities {
     );
   }
 
+  /** Loads the code that a configuration needs. */
+  async prepare(config: ConfigParts['config']): Promise<void> {
+    await Promise.all([...this.#byName.values()].map(async (each) => each.prepare?.(config)));
+  }
+
   /** Opens each under one configuration, in the order of their gates. */
   open(parts: ConfigParts): readonly Opened[] {
     return [...this.#byName.values()].map((each) => each.open(parts));

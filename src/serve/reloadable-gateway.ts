@@ -121,6 +121,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if (next.routes.some(({ protocol }) => protocol === 'mcp')) {
       mcp ??= (await import('../mcp/mcp-route.ts')).createMcp(clock, randomUUID);
     }
+    await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
     const before = clients;
     const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);

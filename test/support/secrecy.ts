@@ -1,7 +1,6 @@
-import { upstreamToken } from '../../src/capabilities/exchange/settings.ts';
-import { telemetry } from '../../src/capabilities/traces/settings.ts';
 import type { ClientCredentials } from '../../src/core/model/authorization-server.ts';
 import type { Config } from '../../src/core/model/config.ts';
+import type { Route } from '../../src/core/model/route.ts';
 
 /** A shorter secret, or a plain word, would be found by coincidence. */
 const MIN_LENGTH = 8;
@@ -60,7 +59,7 @@ export function keepConfig(config: Config): void {
   keepSecret(admin?.token);
   keepSecret(sessionKey);
   keepSecret(shared && new URL(shared.url).password);
-  for (const value of Object.values(telemetry.of(config)?.headers ?? {})) keepSecret(value);
+  keepSettings(config.slots);
   for (const { introspection } of authorizationServers.values()) keepClient(introspection?.credentials);
   keepSecret(frontDoor?.clients.registration?.initialAccessToken);
   for (const { secret } of frontDoor?.clients.registered.values() ?? []) keepSecret(secret);
@@ -71,10 +70,21 @@ export function keepConfig(config: Config): void {
     const fields: string[] = [];
     route.upstream.ownFields?.addTo(fields, undefined);
     for (let i = 1; i < fields.length; i += 2) keepSecret(fields[i]);
-    const token = upstreamToken.of(route);
-    if (token?.kind === 'exchange') keepClient(token.exchange.credentials);
-    if (token?.kind === 'client_credentials') keepClient(token.grant.credentials);
+    keepSettings(route.slots);
   }
+}
+
+/** Registers the secrets in settings of capabilities: credentials of clients, and fields for other servers. */
+function keepSettings(slots: Route['slots'] = new Map()): void {
+  const seen = new Set<unknown>();
+  const keepIn = (settings: unknown): void => {
+    if (typeof settings !== 'object' || settings === null || seen.has(settings)) return;
+    seen.add(settings);
+    if ('clientAuth' in settings && settings.clientAuth !== 'none') keepClient(settings as ClientCredentials);
+    if ('headers' in settings) for (const value of Object.values(settings.headers ?? {})) keepSecret(String(value));
+    for (const member of Object.values(settings)) keepIn(member);
+  };
+  for (const settings of slots.values()) keepIn(settings);
 }
 
 function keepClient(credentials: ClientCredentials | undefined): void {

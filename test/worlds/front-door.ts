@@ -1,5 +1,5 @@
 import { openStore } from '../../src/capabilities/all.ts';
-import { revocationSettings } from '../../src/capabilities/revocation/settings.ts';
+import { revocationSettings } from '../../src/capabilities/revocation/slot.ts';
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

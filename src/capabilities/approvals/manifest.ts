@@ -9,12 +9,12 @@ import type { Config } from '../../core/model/config.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { approvalSettings } from '../../core/model/approval-settings.ts';
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
-import type { Capability } from '../capability.ts';
+import type { Capability, InProcess, ProcessParts } from '../capability.ts';
+import { lazily } from '../lazily.ts';
 import { approvalCommands } from './commands.ts';
 import { approvalMetrics } from './metrics.ts';
-import { type ApprovalState, openApprovals } from './opened.ts';
+import { type OperatorApprovals, operatorAnswers } from './questions.ts';
 import { reasons } from './reasons.ts';
-import { readApprovals } from './settings.ts';
 
 export const approvals: Capability = {
   name: 'approvals',
@@ -31,9 +31,11 @@ export const approvals: Capability = {
         );
       return undefined;
     },
-  readSection(root, referents) {
-    const settings = readApprovals(root.get('approvals'), referents);
-    return settings && approvalSettings.with(settings);
+  async readSection(root, referents) {
+    const field = root.get('approvals');
+    if (!field.present) return undefined;
+    const { readApprovals } = await import('./settings.ts');
+    return approvalSettings.with(readApprovals(field, referents));
   },
   policyProblems: openApprovers,
   needsShared({ routes }) {
@@ -41,10 +43,33 @@ export const approvals: Capability = {
     return [...policies].map(({ name }) => `the policy ${name} has approvals`);
   },
   commands: { after: 'compare', of: approvalCommands },
-  openProcess: openApprovals,
+  openProcess,
   joinStates: ([first]: readonly ApprovalState[]) => ({ hasApprovals: first?.hasApprovals }),
   openAdmin: async (parts) => (await import('./pages.ts')).approvalPages(parts),
 };
+
+/** The members of the state of a process. */
+interface ApprovalState {
+  readonly hasApprovals: boolean;
+}
+
+function openProcess(parts: ProcessParts): InProcess {
+  let operator = (): OperatorApprovals | undefined => undefined;
+  const isUsed = (config: Partial<Pick<Config, 'slots'>>): boolean => approvalSettings.of(config) !== undefined;
+  const inProcess = lazily(isUsed, async () => {
+    const { openApprovals } = await import('./opened.ts');
+    return (about) => {
+      const opened = openApprovals(about);
+      operator = () => opened.operator();
+      return opened;
+    };
+  });
+  return {
+    ...inProcess(parts),
+    answers: operatorAnswers(() => operator()),
+    state: (): ApprovalState => ({ hasApprovals: operator() !== undefined }),
+  };
+}
 
 /** Approvals that any person with a sign-in could give: the page of the front door makes a token with all scopes. */
 function openApprovers(

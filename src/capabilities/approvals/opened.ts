@@ -1,41 +1,38 @@
 /**
- * Approvals as a route of the gateway: the API for approvers, and the stage of other routes. Their code is loaded at
- * its first use: most gateways have none.
+ * Approvals as a route of the gateway: the API for approvers, and the stage of other routes.
  *
  * @module
  */
 
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
-import { loadOnce } from '../../core/lib/single-flight.ts';
-import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
-import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
+import type { ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
 import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
-import type { Answered, OperatorAnswer } from '../admin.ts';
+import type { OperatorAnswer } from '../admin.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
-import { approvalList, decideApproval, oneApproval, type OperatorApprovals, waitingApprovals } from './questions.ts';
+import type { OperatorApprovals } from './questions.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';
-import type { Approvals } from './approvals.ts';
+import { answerApi, approvalView, isDecisionRefused, MAX_DECISION_BYTES, shownView, viewFor } from './api.ts';
+import { Approvals } from './approvals.ts';
+import { createBook } from './process-book.ts';
 import type { Notifier } from './notifier.ts';
 import { reasons } from './reasons.ts';
-import { madeFor } from '../../core/model/store.ts';
-import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
-/** The members of the state of a process. */
-export interface ApprovalState {
-  readonly hasApprovals: boolean;
+/** Approvals in a process. */
+interface OpenApprovals extends InProcess {
+  /** What the operator sees and decides; undefined: the newest configuration has none. */
+  operator(): OperatorApprovals | undefined;
 }
 
-/** Approvals in a process. Their code is loaded at its first use. */
-export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): InProcess {
+export function openApprovals({ log, meters, store, clock, showPage }: ProcessParts): OpenApprovals {
   const observer = new ApprovalEvents(log, meters);
   const book = createBook(store, clock);
   return {
@@ -43,10 +40,7 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
       const settings = approvalSettings.of(config);
       const { routes, frontDoor } = config;
       if (settings === undefined) return { of: () => ({}), start: () => observer.use(undefined) };
-      const approvals = loadOnce(async () => {
-        const { Approvals: Loaded } = await import('./approvals.ts');
-        return new Loaded({ book, observer, clock, url: settings.url, routes });
-      });
+      const approvals = new Approvals({ book, observer, clock, url: settings.url, routes });
       return {
         of: (route, parts) =>
           route.policy && approvalsKey.inPolicy(route.policy) ? { gate: approvalGate(route, approvals, parts) } : {},
@@ -54,64 +48,14 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
         start: () => observer.use({ settings, approvals }),
       };
     },
-    answers: operatorAnswers(() => observer.operator()),
-    state: (): ApprovalState => ({ hasApprovals: observer.operator() !== undefined }),
+    operator: () => observer.operator(),
     close: () => observer.close(),
   };
 }
 
-const noApprovals: OperatorAnswer = { status: 404, body: 'The gateway has no `approvals` in its configuration.' };
-
-/** How a process answers the admin listener. @param approvals Undefined without `approvals`. */
-function operatorAnswers(approvals: () => OperatorApprovals | undefined): readonly Answered[] {
-  return [
-    approvalList.by(async () => (await approvals()?.list()) ?? noApprovals),
-    oneApproval.by(async (id) => (await approvals()?.find(id)) ?? noApprovals),
-    decideApproval.by(async ({ id, decision }) => (await approvals()?.decide(id, decision)) ?? noApprovals),
-    waitingApprovals.by(async () => (await approvals()?.waiting()) ?? { count: 0, oldest: [] }),
-  ];
-}
-
-/** The approvals of a configuration. Their code is loaded at the first use. */
-type LazyApprovals = () => Promise<Approvals>;
-
-/**
- * Creates the book of a process: in the store of the newest configuration, or else in the memory of this process. Its
- * code is loaded at the first step: most gateways have no approvals.
- */
-export function createBook(store: ProcessParts['store'], clock: Clock): ApprovalBook {
-  const spent = createReplayMemory(clock);
-  const local = loadOnce(async () => {
-    const { MemoryApprovals } = await import('./memory-approvals.ts');
-    return new MemoryApprovals(clock);
-  });
-  const shared = madeFor(store, ({ connection, sealing, onCorrupt }) =>
-    loadOnce(async () => {
-      const { SharedApprovals } = await import('./stored-approvals.ts');
-      const noted = (place: string): void => onCorrupt(place, 'approval');
-      return new SharedApprovals({ connection, sealing, clock, spent, onCorrupt: noted });
-    }),
-  );
-  const step =
-    (name: keyof ApprovalBook) =>
-    async (...about: readonly unknown[]): Promise<never> => {
-      const book: ApprovalBook = await (shared() ?? local)();
-      return (book[name].bind(book) as (...all: readonly unknown[]) => Promise<never>)(...about);
-    };
-  return {
-    ask: step('ask'),
-    settle: step('settle'),
-    decide: step('decide'),
-    find: step('find'),
-    list: step('list'),
-    expire: step('expire'),
-    sweep: step('sweep'),
-  };
-}
-
 /** The gate of a route whose policy wants approvals. */
-function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<Approvals['ask']>[3]): Gate {
-  const enter: Gate['enter'] = async (call, grant) => (await approvals()).ask(route, call, grant, parts);
+function approvalGate(route: Route, approvals: Approvals, parts: Parameters<Approvals['ask']>[3]): Gate {
+  const enter: Gate['enter'] = (call, grant) => approvals.ask(route, call, grant, parts);
   if (route.protocol === 'mcp') return { enter };
   // The body of an HTTP request, which no question shows, would be approved unseen.
   const ofQuestions: Gate = {
@@ -130,7 +74,7 @@ function approvalGate(route: Route, approvals: LazyApprovals, parts: Parameters<
 }
 
 interface ApiParts {
-  readonly approvals: LazyApprovals;
+  readonly approvals: Approvals;
   readonly frontDoor: ConfigParts['config']['frontDoor'];
   readonly showPage: ProcessParts['showPage'];
 }
@@ -156,10 +100,9 @@ function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, show
       return true;
     },
     async answer({ call, grant: { principal } }, ofOrigin) {
-      const { answerApi, MAX_DECISION_BYTES } = await import('./api.ts');
       if (principal === undefined) throw new TypeError('approvals: no principal');
       const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
-      const found = await answerApi(await approvals(), endpoint.path, { call, person: principal, body: String(body) });
+      const found = await answerApi(approvals, endpoint.path, { call, person: principal, body: String(body) });
       const type = found.status === 200 ? 'application/json' : 'application/problem+json';
       const headers = { ...ofOrigin, 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));
@@ -185,12 +128,9 @@ function howDecidedPage(id: string): PersonPage {
 const MAX_SHOWN = 20;
 const SWEEP_MS = 1_000;
 
-type ApiViews = Pick<typeof import('./api.ts'), 'approvalView' | 'shownView' | 'viewFor'>;
-type Loaded = Awaited<ReturnType<LazyApprovals>>;
-
 interface Used {
   readonly settings: ApprovalSettings;
-  readonly approvals: LazyApprovals;
+  readonly approvals: Approvals;
 }
 
 /** The events of approvals: for the log, metrics, and `approvals.notify`. It follows the newest configuration. */
@@ -239,34 +179,27 @@ class ApprovalEvents implements ApprovalObserver {
   operator(): OperatorApprovals | undefined {
     const approvals = this.#used?.approvals;
     if (approvals === undefined) return undefined;
-    const answer = async (act: (views: ApiViews, loaded: Loaded) => Promise<unknown>): Promise<OperatorAnswer> => {
-      const { approvalView, shownView, viewFor, isDecisionRefused } = await import('./api.ts');
+    const answer = async (act: () => Promise<unknown>): Promise<OperatorAnswer> => {
       try {
-        return {
-          status: 200,
-          body: JSON.stringify(await act({ approvalView, shownView, viewFor }, await approvals())),
-        };
+        return { status: 200, body: JSON.stringify(await act()) };
       } catch (error) {
         if (isDecisionRefused(error)) return { status: error.status, body: error.message };
         return { status: 503, body: messageOf(error) };
       }
     };
     return {
-      list: () =>
-        answer(async ({ shownView }, loaded) => ({ approvals: (await loaded.list('operator')).map(shownView) })),
-      find: (id) => answer(async ({ viewFor }, loaded) => viewFor(loaded, id, 'operator')),
+      list: () => answer(async () => ({ approvals: (await approvals.list('operator')).map(shownView) })),
+      find: (id) => answer(() => viewFor(approvals, id, 'operator')),
       async waiting() {
         try {
-          const all = (await (await approvals()).list('operator')).filter(({ status }) => status === 'pending');
+          const all = (await approvals.list('operator')).filter(({ status }) => status === 'pending');
           return { count: all.length, oldest: all.slice(0, MAX_SHOWN).map(briefly) };
         } catch (error) {
           return { count: 0, oldest: [], problem: messageOf(error) };
         }
       },
       decide: (id, decision) =>
-        answer(async ({ approvalView }, loaded) =>
-          approvalView((await loaded.decide(id, decision, 'operator')).approval),
-        ),
+        answer(async () => approvalView((await approvals.decide(id, decision, 'operator')).approval)),
     };
   }
 
@@ -279,7 +212,7 @@ class ApprovalEvents implements ApprovalObserver {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
     try {
-      await (await this.#used?.approvals())?.sweep();
+      await this.#used?.approvals.sweep();
     } catch {
       // The store does not answer; the log has that already.
     } finally {

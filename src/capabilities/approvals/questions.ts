@@ -5,7 +5,7 @@
  * @module
  */
 
-import { noAnswer, type OperatorAnswer, Question } from '../admin.ts';
+import { type Answered, noAnswer, type OperatorAnswer, Question } from '../admin.ts';
 import type { ApprovalDecision, WaitingApprovals } from '../operator-approvals.ts';
 
 export const approvalList = new Question<undefined, OperatorAnswer>('approvals', { join: ofOneBook });
@@ -34,4 +34,16 @@ export interface OperatorApprovals {
   waiting(): Promise<WaitingApprovals>;
   /** Answers with the object of the request. */
   decide(id: string, decision: ApprovalDecision): Promise<OperatorAnswer>;
+}
+
+const noApprovals: OperatorAnswer = { status: 404, body: 'The gateway has no `approvals` in its configuration.' };
+
+/** How a process answers the admin listener. @param approvals Undefined without `approvals`. */
+export function operatorAnswers(approvals: () => OperatorApprovals | undefined): readonly Answered[] {
+  return [
+    approvalList.by(async () => (await approvals()?.list()) ?? noApprovals),
+    oneApproval.by(async (id) => (await approvals()?.find(id)) ?? noApprovals),
+    decideApproval.by(async ({ id, decision }) => (await approvals()?.decide(id, decision)) ?? noApprovals),
+    waitingApprovals.by(async () => (await approvals()?.waiting()) ?? { count: 0, oldest: [] }),
+  ];
 }

@@ -11,8 +11,7 @@ import { pageUrl, plainUrl, resourceUri, routePath } from '../../core/config/val
 export function readApprovals(
   field: Field<GatewayKeys['approvals']>,
   { publicUrl, servers, routes, rate }: ConfigReferents,
-): ApprovalSettings | undefined {
-  if (!field.present) return undefined;
+): ApprovalSettings {
   const path = field.get('path').read(routePath) ?? '';
   const below = routes.find((route) => isAtOrBelow(path, route.path) || isAtOrBelow(route.path, path));
   if (below !== undefined && below.path !== '/') {

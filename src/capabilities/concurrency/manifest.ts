@@ -7,8 +7,8 @@
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
+import { lazilyOn } from '../lazily.ts';
 import { metrics } from './metrics.ts';
-import { openConcurrency } from './opened.ts';
 import { reasons } from './reasons.ts';
 import { concurrencyOf, readConcurrency } from './settings.ts';
 
@@ -22,7 +22,10 @@ export const concurrency: Capability = {
     return settings && concurrencyOf.with(settings);
   },
   warningsOf: inEachReplica,
-  openProcess: openConcurrency,
+  openProcess: lazilyOn(
+    (route) => concurrencyOf.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openConcurrency,
+  ),
 };
 
 /** Replicas that share a store, and do not share these counts. */

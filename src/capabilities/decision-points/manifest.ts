@@ -12,7 +12,7 @@ import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { quoted } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
-import { openDecisionPoints } from './opened.ts';
+import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';
 
@@ -27,7 +27,10 @@ export const decisionPoints: Capability = {
     };
   },
   warningsOf: insecurePoints,
-  openProcess: (parts) => ({ open: ({ config }) => openDecisionPoints(config, parts) }),
+  openProcess: lazilyOn(
+    (route) => decisionPoint.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openDecisionPoints,
+  ),
   examine: async (config) => (await import('./doctor.ts')).examineDecisionPoints(config),
 };
 

@@ -7,7 +7,7 @@
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
-import { egressSettings, readEgress } from './settings.ts';
+import { egressSettings } from './slot.ts';
 
 /** Whether the environment names a proxy for targets of a scheme, as other programs read it. */
 function isNamedIn(env: NodeJS.ProcessEnv, scheme: 'http' | 'https'): boolean {
@@ -16,7 +16,10 @@ function isNamedIn(env: NodeJS.ProcessEnv, scheme: 'http' | 'https'): boolean {
 
 export const egress: Capability = {
   name: 'egress',
-  readFiles: readEgress,
+  readFiles: async (root, ...about) =>
+    root.get('egress').present
+      ? (await import('./settings.ts')).readEgress(root, ...about)
+      : { entry: undefined, files: [] },
   async openEgress(config, env) {
     const settings = config && egressSettings.of(config);
     if (settings === undefined && !isNamedIn(env, 'http') && !isNamedIn(env, 'https')) return undefined;

@@ -22,7 +22,8 @@ import type { Egress } from '../../core/lib/http/own-requests.ts';
 import { createIsWithin, isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { InvalidValue } from '../../core/config/values.ts';
-import { proxyUrl, type EgressSettings } from './settings.ts';
+import { proxyUrl } from './settings.ts';
+import type { EgressSettings } from './slot.ts';
 
 /** A request that did not get through its proxy. The message names the proxy, and says nothing that it wrote. */
 export class ProxyFault extends Error {

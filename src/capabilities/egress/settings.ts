@@ -6,26 +6,12 @@ import type { Files } from '../../core/config/files.ts';
 import { certificates, hostName, listRemedy, network, reject } from '../../core/config/values.ts';
 import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
 import { quoted } from '../../core/lib/wording.ts';
-import { Slot } from '../../core/model/slot.ts';
 import type { ReadFiles } from '../capability.ts';
-
-/** `egress`. */
-export interface EgressSettings {
-  /** The http(s) URL of the proxy, with its credentials. */
-  readonly proxy: URL;
-  /** Targets that are reached directly: a name, `.name` for all below it, an address or a network. */
-  readonly except: readonly string[];
-  /** Authorities besides those of the system, as PEM. */
-  readonly ca: string | undefined;
-}
-
-/** `egress`; undefined: the environment says whether there is a proxy. */
-export const egressSettings = new Slot<EgressSettings>();
+import { type EgressSettings, egressSettings } from './slot.ts';
 
 /** Reads `egress` and the file that it names. Problems are reported to the fields. @param base Of `gateway.yaml`. */
 export async function readEgress(root: Field<GatewayKeys>, base: string, files: Files): Promise<ReadFiles> {
   const field = root.get('egress');
-  if (!field.present) return { entry: undefined, files: [] };
   const place = field.get('ca');
   const file = place.text();
   const path = file === undefined ? undefined : resolve(base, file);

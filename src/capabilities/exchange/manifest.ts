@@ -5,7 +5,7 @@
  */
 
 import type { Capability } from '../capability.ts';
-import { openExchange } from './opened.ts';
+import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
 import { readUpstreamToken, upstreamToken } from './settings.ts';
 
@@ -19,6 +19,9 @@ export const exchange: Capability = {
       const token = readUpstreamToken(field.get('upstream'), route, servers);
       return token && upstreamToken.with(token);
     },
-  openProcess: openExchange,
+  openProcess: lazilyOn(
+    (route) => upstreamToken.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openExchange,
+  ),
   examine: async (config) => (await import('./doctor.ts')).examineExchanges(config),
 };

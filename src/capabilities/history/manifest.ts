@@ -6,7 +6,7 @@
 
 import { historyKey } from '../../policy-parts/history/key.ts';
 import type { Capability } from '../capability.ts';
-import { openHistory } from './opened.ts';
+import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
 
 export const history: Capability = {
@@ -19,5 +19,8 @@ export const history: Capability = {
       return `the policy ${name} has ${hasQuotas ? 'quotas' : 'rules over time'}`;
     });
   },
-  openProcess: openHistory,
+  openProcess: lazilyOn(
+    ({ policy }) => policy !== undefined && historyKey.inPolicy(policy) !== undefined,
+    async () => (await import('./opened.ts')).openHistory,
+  ),
 };

@@ -8,9 +8,10 @@ import { isLockedKind } from '../../core/model/mcp.ts';
 import type { Attempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Capability } from '../capability.ts';
+import { lazilyOn } from '../lazily.ts';
 import { lockCommands } from './commands.ts';
 import { lockMetrics } from './metrics.ts';
-import { loadLocks, type LockStates, openLocks } from './opened.ts';
+import type { LockStates } from './opened.ts';
 import { reasons } from './reasons.ts';
 import { lockOf } from './settings.ts';
 
@@ -20,13 +21,15 @@ export const lock: Capability = {
     suffix: '.lock.yaml',
     async read(folder) {
       if (folder.having('lock').size === 0) return { problems: [], texts: new Map(), ofRoute: () => [] };
-      const [{ readLocks }] = await Promise.all([import('./lock-file.ts'), loadLocks()]);
-      return readLocks(folder);
+      return (await import('./lock-file.ts')).readLocks(folder);
     },
   },
   reasons,
   metrics: lockMetrics,
-  openProcess: openLocks,
+  openProcess: lazilyOn(
+    (route) => lockOf.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openLocks,
+  ),
   joinStates: ([first]: readonly LockStates[]) => ({ locks: first?.locks ?? [] }),
   commands: { after: 'check', of: lockCommands },
   examine: async (config) => (await import('./doctor.ts')).examineLocks(config),

@@ -2,16 +2,8 @@ import { processTimers } from '../../core/lib/clock.ts';
 import type { Definition, LockState } from '../../mcp/definitions.ts';
 import type { Sighting } from './comparison.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
-import type { LockedRoutes } from './locked-routes.ts';
+import { createLockedRoutes, type LockedRoutes, onLockedRoute } from './locked-routes.ts';
 import { lockOf } from './settings.ts';
-
-/** Undefined until a configuration with a lock is read: most gateways have none. */
-let code: typeof import('./locked-routes.ts') | undefined;
-
-/** Loads the code of locks, before a configuration that has one is in force: streams are judged in its first turn. */
-export async function loadLocks(): Promise<void> {
-  code ??= await import('./locked-routes.ts');
-}
 
 /** What this process saw on a route, as processes tell each other. */
 type News = readonly [route: string, sightings: readonly Sighting[]];
@@ -26,8 +18,7 @@ export function openLocks({ clock, log, meters, share }: ProcessParts): InProces
   let locks: LockedRoutes | undefined;
 
   function made(): LockedRoutes {
-    if (code === undefined) throw new TypeError('a configuration with a lock is read by readLocks');
-    return code.createLockedRoutes({
+    return createLockedRoutes({
       look: lookAt,
       share: (...news: News) => share(news),
       observer: {
@@ -45,7 +36,7 @@ export function openLocks({ clock, log, meters, share }: ProcessParts): InProces
       of(route) {
         if (lockOf.of(route) !== undefined) locks ??= made();
         const lock = locks?.of(route);
-        return lock === undefined || code === undefined ? {} : code.onLockedRoute(lock);
+        return lock === undefined ? {} : onLockedRoute(lock);
       },
       start: (routes) => locks?.use(routes),
     }),

@@ -5,7 +5,7 @@
  */
 
 import type { Capability } from '../capability.ts';
-import { openPossession } from './opened.ts';
+import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
 import { dpop, readDpop } from './settings.ts';
 
@@ -19,5 +19,8 @@ export const possession: Capability = {
   proofsOf: (route) => dpop.of(route),
   needsShared: ({ routes }) =>
     routes.filter((route) => dpop.of(route) !== undefined).map(({ name }) => `the route ${name} takes DPoP proofs`),
-  openProcess: (process) => ({ open: (parts) => openPossession(parts, process) }),
+  openProcess: lazilyOn(
+    (route) => dpop.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openPossession,
+  ),
 };

@@ -6,7 +6,7 @@ import type { Call } from '../../core/model/call.ts';
 import type { Config } from '../../core/model/config.ts';
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { GrantedCall } from '../../core/model/grant.ts';
-import { revocationSettings } from './settings.ts';
+import { revocationSettings } from './slot.ts';
 import type { EventSource } from './sources.ts';
 import type { RevocationAnswer, RevocationReceiver } from './revoked.ts';
 import type { EndpointParts, OwnEndpoint, OwnEndpoints } from '../capability.ts';

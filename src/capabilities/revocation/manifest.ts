@@ -10,7 +10,7 @@ import type { RevocationState } from '../../core/model/revocation.ts';
 import type { Capability } from '../capability.ts';
 import { joinedRevocation, revocationAnswers } from './questions.ts';
 import { insecureIssuer } from '../../core/config/endpoints.ts';
-import { readRevocation, revocationSettings } from './settings.ts';
+import { revocationSettings } from './slot.ts';
 import type { RevocationSettings } from './sources.ts';
 
 export const revocation: Capability = {
@@ -22,9 +22,11 @@ export const revocation: Capability = {
     answers: revocationAnswers,
     follow: async (config, parts) => (await import('./told.ts')).followRevocations(config, parts),
   },
-  readSection(root, referents) {
-    const settings = readRevocation(root.get('revocation'), referents);
-    return settings && revocationSettings.with(settings);
+  async readSection(root, referents) {
+    const field = root.get('revocation');
+    if (!field.present) return undefined;
+    const { readRevocation } = await import('./settings.ts');
+    return revocationSettings.with(readRevocation(field, referents));
   },
   restarts: { 'revocation.file': { slot: revocationSettings, member: 'file' } },
   joinStates: (states: readonly { readonly revocation?: RevocationState }[]) => ({

@@ -41,7 +41,7 @@ import { everything, readiness, type RevocationMessage } from './told.ts';
 import { Delivery, type DeliveryParts } from './delivery.ts';
 import { Keeper } from './keeper.ts';
 import { Receiver } from './receiver.ts';
-import { revocationSettings } from './settings.ts';
+import { revocationSettings } from './slot.ts';
 import type { RevocationSettings, RevocationTarget } from './sources.ts';
 import { clientTokens, hasClients, type NamedTokens, namedTokens } from './subjects.ts';
 

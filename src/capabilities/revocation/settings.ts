@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
-import { Slot } from '../../core/model/slot.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from './sources.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
 import { serverIn } from '../../core/config/credentials.ts';
@@ -10,17 +9,13 @@ import type { ConfigReferents } from '../capability.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
 
-/** `revocation`; undefined: no token ends before it expires, but by its server. */
-export const revocationSettings = new Slot<RevocationSettings>();
-
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
 /** `revocation`. Problems are reported to the fields, and the result is then not used. */
 export function readRevocation(
   field: Field<RevocationKeys | undefined>,
   referents: ConfigReferents,
-): RevocationSettings | undefined {
-  if (!field.present) return undefined;
+): RevocationSettings {
   const file = field.get('file').text();
   const targets = targetsOf(referents);
   const sources = new Map<string, EventSource>();

@@ -8,7 +8,7 @@ import type { Config } from '../../core/model/config.ts';
 import type { Revocation, RevocationNews } from './revoked.ts';
 import type { FollowParts, ToldRevocations } from '../capability.ts';
 import { RevocationIndex } from './revocation-index.ts';
-import { revocationSettings } from './settings.ts';
+import { revocationSettings } from './slot.ts';
 
 const MAX_IN_MESSAGE = 1_000;
 

@@ -8,7 +8,7 @@ import { claimPathMistake } from '../../core/config/claim-path.ts';
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
-import { openSignedIdentity } from './opened.ts';
+import { lazilyOn } from '../lazily.ts';
 import { readSignedIdentity, signedIdentity } from './settings.ts';
 
 export const signedIdentities: Capability = {
@@ -19,7 +19,10 @@ export const signedIdentities: Capability = {
   },
   statementOf: (route) => signedIdentity.of(route),
   warningsOf: claimPaths,
-  openProcess: (process) => ({ open: (parts) => openSignedIdentity(parts, process) }),
+  openProcess: lazilyOn(
+    (route) => signedIdentity.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openSignedIdentity,
+  ),
 };
 
 /** Names of claims that are written as paths. */

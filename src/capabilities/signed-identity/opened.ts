@@ -1,14 +1,19 @@
 import { createRotatingKeys } from '../../tokens/rotating-keys.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { sendDocument } from '../../core/gateway/respond/publish.ts';
-import type { ConfigParts, Opened, ProcessParts } from '../capability.ts';
+import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capability.ts';
 import { signedIdentity } from './settings.ts';
 import { createStatement } from './statement.ts';
 
 const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';
 
+/** Signed identities in a process. */
+export function openSignedIdentity(parts: Pick<ProcessParts, 'clock'>): InProcess {
+  return { open: (about) => openedUnder(about, parts) };
+}
+
 /** The signed identities of one configuration, and the key set by which upstreams verify them, RFC 7517 §5. */
-export function openSignedIdentity({ config, secret }: ConfigParts, { clock }: Pick<ProcessParts, 'clock'>): Opened {
+function openedUnder({ config, secret }: ConfigParts, { clock }: Pick<ProcessParts, 'clock'>): Opened {
   const isUsed = config.routes.some((route) => signedIdentity.of(route) !== undefined);
   const keys = isUsed ? createRotatingKeys(secret) : undefined;
 

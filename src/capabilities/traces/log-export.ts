@@ -4,7 +4,7 @@ import { boundedAnswer } from '../../core/lib/http/bodies.ts';
 import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { isObject, ownMemberAt } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import type { Telemetry } from './settings.ts';
+import type { Telemetry } from './slot.ts';
 
 /** Observes the export of log records. */
 export interface LogExportObserver {

@@ -5,13 +5,13 @@
  */
 
 import type { Capability } from '../capability.ts';
-import { readTelemetry, telemetry } from './settings.ts';
+import { telemetry } from './slot.ts';
 
 export const traces: Capability = {
   name: 'telemetry',
-  readSection(root) {
-    const settings = readTelemetry(root.get('telemetry'));
-    return settings && telemetry.with(settings);
+  async readSection(root) {
+    const field = root.get('telemetry');
+    return field.present ? telemetry.with((await import('./settings.ts')).readTelemetry(field)) : undefined;
   },
   restarts: { telemetry: { slot: telemetry } },
   metrics: {

@@ -1,5 +1,5 @@
 import type { Tracing, TracingParts } from '../capability.ts';
-import type { Telemetry } from './settings.ts';
+import type { Telemetry } from './slot.ts';
 import { traceClient } from './traced-client.ts';
 import { traceGateway } from './traced-gateway.ts';
 import { createTracer } from './tracer.ts';

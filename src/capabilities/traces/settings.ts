@@ -2,24 +2,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { anyText, headerValue, plainUrl, reject } from '../../core/config/values.ts';
 import { hopByHop } from '../../core/lib/http/header-fields.ts';
-import { Slot } from '../../core/model/slot.ts';
-
-/** The collector of spans. */
-export interface Telemetry {
-  /** The collector's base URL, OTLP over HTTP, without a trailing slash. */
-  readonly otlp: string;
-  /** `service.name` of the spans. */
-  readonly serviceName: string;
-  /** The fraction of traces to record, from 0 to 1, if no party before the gateway has decided. */
-  readonly sample: number;
-  /** Whether the collector gets decision lines, as log records. */
-  readonly logs: boolean;
-  /** Sent to the collector; secrets. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** `telemetry`; undefined: the gateway makes no spans. */
-export const telemetry = new Slot<Telemetry>();
+import type { Telemetry } from './slot.ts';
 
 /** Headers that the exporter sets itself, and headers that change how a message is parsed. */
 const taken: ReadonlySet<string> = new Set([
@@ -35,8 +18,7 @@ const taken: ReadonlySet<string> = new Set([
 type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
 
 /** Reads `telemetry`. Problems are reported to the fields. */
-export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry | undefined {
-  if (!field.present) return undefined;
+export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry {
   return {
     otlp: field.get('otlp').read(collectorUrl) ?? '',
     serviceName: field.get('service_name').read(anyText),

@@ -31,7 +31,7 @@ import { within } from '../../core/lib/clock.ts';
 import { ownEgress } from '../../core/lib/http/own-requests.ts';
 import { traceparentOf, type TraceContext } from '../../core/lib/http/trace-context.ts';
 import type { Span, SpanAttributes, Tracer } from './span.ts';
-import type { Telemetry } from './settings.ts';
+import type { Telemetry } from './slot.ts';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 
 /** RFC 9110 §9 and RFC 5789; any other method may be a name that a caller made up. */

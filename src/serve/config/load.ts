@@ -134,7 +134,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const referents = { folder, folderLabel, beside };
   const slots = sections.flatMap(({ entry }) => entriesOf(entry));
   const valid = {
-    ...readRoot(root, base, { ...referents, keyFiles, slots }, frontDoor?.settings),
+    ...(await readRoot(root, base, { ...referents, keyFiles, slots }, frontDoor?.settings)),
     policyFolder,
     tls,
     hash,
@@ -241,7 +241,7 @@ async function readPolicyFolder(
 
 type ConfigFromRoot = Omit<Config, 'tls' | 'hash' | 'policyFolder' | 'warnings'>;
 
-function readRoot(
+async function readRoot(
   root: Field<GatewayKeys>,
   base: string,
   {
@@ -255,7 +255,7 @@ function readRoot(
     readonly slots: readonly SlotEntry[];
   },
   frontDoor: FrontDoor | undefined,
-): ConfigFromRoot {
+): Promise<ConfigFromRoot> {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
   const publicUrl = root.get('public_url').read(origin) ?? '';
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server, keyFiles);
@@ -282,6 +282,7 @@ function readRoot(
   });
   const addresses = readAddresses(root);
   const about = { publicUrl, ...addresses, servers, frontDoor, routes, rate, base };
+  const sections = await Promise.all(capabilities.map(async ({ readSection }) => readSection?.(root, about)));
   return {
     publicUrl,
     ...addresses,
@@ -299,7 +300,7 @@ function readRoot(
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
-    slots: new Map([...slots, ...capabilities.flatMap(({ readSection }) => entriesOf(readSection?.(root, about)))]),
+    slots: new Map([...slots, ...sections.flatMap(entriesOf)]),
     policies: new Map(
       [...policies.folder.policies].filter((entry): entry is [string, Policy] => entry[1] !== undefined),
     ),

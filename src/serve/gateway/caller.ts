@@ -44,12 +44,10 @@ export async function callerFields(token: string, route: Route, config: Config):
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
     // Without `session_key`, no upstream can verify what this process signs.
     const secret = config.sessionKey ?? randomUUID();
-    const onRoute = capabilities.flatMap(
-      ({ openProcess }) =>
-        openProcess?.(quiet)
-          .open({ config, clients, secret })
-          .of(route, { revalidate, later: () => [], stateOf: () => '' }) ?? [],
-    );
+    const inProcess = capabilities.flatMap(({ openProcess }) => openProcess?.(quiet) ?? []);
+    await Promise.all(inProcess.map(async (each) => each.prepare?.(config)));
+    const opened = inProcess.map((each) => each.open({ config, clients, secret }));
+    const onRoute = opened.map((each) => each.of(route, { revalidate, later: () => [], stateOf: () => '' }));
     const states = onRoute.flatMap((each) => each.states ?? []);
     const decision = { plan: route.policy?.decide(principal, listing).plan };
     const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);

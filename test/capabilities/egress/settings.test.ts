@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { egressSettings } from '../../../src/capabilities/egress/settings.ts';
+import { egressSettings } from '../../../src/capabilities/egress/slot.ts';
 import { pem } from '../../support/certificates.ts';
 import { base, loaded, refusals, warningsIn } from '../../serve/config/folder.ts';
 

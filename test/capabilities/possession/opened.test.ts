@@ -17,7 +17,7 @@ const token = 't' as AccessToken;
 function opened(seen = new Set<string>()) {
   const replays = { firstSeen: (key: string) => !seen.has(key) && seen.add(key).has(key) };
   const parts = { config: { publicUrl, routes: [route] }, secret: 'secret', clients: new Map() };
-  return openPossession(parts, { clock: Date.now, replays });
+  return openPossession({ clock: Date.now, replays }).open(parts);
 }
 
 test('a proof counts once, after a reload too', async () => {

@@ -1,4 +1,4 @@
-import { revocationSettings } from '../../../src/capabilities/revocation/settings.ts';
+import { revocationSettings } from '../../../src/capabilities/revocation/slot.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { expect, test } from 'vitest';
 import { sample } from '../../support/gateway.ts';

@@ -15,7 +15,7 @@ const secret = 'k3y-of-at-least-thirty-two-characters';
 
 function opened(routes: readonly Route[]) {
   const config = { publicUrl: 'https://gateway.example', routes };
-  return openSignedIdentity({ config, clients: new Map(), secret }, { clock: () => 5 });
+  return openSignedIdentity({ clock: () => 5 }).open({ config, clients: new Map(), secret });
 }
 
 test('RFC 7517 §5: any page may read the keys that verify identities', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { refuses, top } from '../../serve/config/edits.ts';
 import { base, loaded } from '../../serve/config/folder.ts';
-import { telemetry as slot } from '../../../src/capabilities/traces/settings.ts';
+import { telemetry as slot } from '../../../src/capabilities/traces/slot.ts';
 
 const telemetry = (members: string): string => top(`telemetry: { ${members} }`);
 
