@@ -18,6 +18,8 @@ export function textMistake(text: string, { isPlain }: { readonly isPlain: boole
     const truth = /^(?:yes|on)$/i.test(text);
     return `${describeValue(text)} is a text in YAML 1.2; write ${truth}, or put the text in quotes`;
   }
+  const comparison = comparisonOf(text);
+  if (comparison !== undefined) return `${literal}; write ${comparison}, or ${meant}`;
   if (isVariable(text)) return `${literal}, and names no variable; ${claimRemedy(text)}, or ${meant}`;
   if (isExpression(text)) return `${literal}; write { matches: ${describeValue(text)} }, or ${meant}`;
   if (text === '*') return `${literal}; write { present: true } for any value, or ${meant}`;
@@ -40,6 +42,15 @@ function isExpression(text: string): boolean {
 
 function isVariable(text: string): boolean {
   return /\{\{.*\}\}|^\{[A-Za-z_][\w.]*\}$|^\$\.?[A-Za-z_][\w]*(?:\.\w+)*$/.test(text);
+}
+
+/** The condition that a text such as `<= 1000` seems to mean. */
+function comparisonOf(text: string): string | undefined {
+  const [, operator = '', bound] = /^(<=?|>=?|[!=]?==?) *(-?\d+(?:\.\d+)?)$/.exec(text) ?? [];
+  if (bound === undefined) return undefined;
+  const key = { '<': 'below', '<=': 'at_most', '>': 'above', '>=': 'at_least' }[operator];
+  if (key !== undefined) return `{ ${key}: ${bound} }`;
+  return operator.startsWith('!') ? `{ not: ${bound} }` : bound;
 }
 
 /** What to write in place of a variable of another language, such as `${claims.sub}`, where a value is compared. */

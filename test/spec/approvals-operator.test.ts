@@ -11,6 +11,30 @@ import { type Answer, startWorld } from '../worlds/gateway.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
 
+test('the command says on standard error that no call waits', async () => {
+  const world = await forThisTest(
+    startWorld({
+      admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
+      top: 'approvals: { authorization_servers: [main] }',
+      routes: ['name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: "UPSTREAM/mcp" }'],
+      policies: { tools: 'tools: { pay: { approval: { by: { claims: { role: boss } } } } }' },
+    }),
+  );
+  const stdout = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  vi.stubEnv('SALLYPORT_ADMIN_TOKEN', adminToken);
+  try {
+    const options = { config: 'gateway.yaml', follow: false, json: true, admin: world.gateway.adminUrl };
+    expect(await approvals({}, options, kit)).toBe(0);
+    expect(stdout).not.toHaveBeenCalled();
+    expect(stderr).toHaveBeenCalledExactlyOnceWith('no call waits for a decision\n');
+  } finally {
+    vi.unstubAllEnvs();
+    stdout.mockRestore();
+    stderr.mockRestore();
+  }
+});
+
 describe('operators', () => {
   const hook = startBeforeAll(() =>
     startUpstream((_request, response) => void response.writeHead(hook.seen.length === 1 ? 503 : 204).end()),
@@ -109,6 +133,7 @@ describe('operators', () => {
       expect((await pay('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]')).status).toBe(403);
       expect(await run({ decision: 'withdraw', id }, options)).toMatchObject({ code: 0 });
       await expect(run({ decision: 'approve', id }, options)).rejects.toThrow('answers 410');
+      await expect(run({ decision: 'approve', id: 'other' }, options)).rejects.toThrow('answers 404: no such request');
       await expect(run({ decision: 'approve' }, options)).rejects.toThrow('needs the id of a request');
       await expect(run({ decision: 'approve', id: '../x' }, options)).rejects.toThrow('needs the id of a request');
     } finally {

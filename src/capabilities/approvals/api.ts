@@ -42,7 +42,7 @@ export async function viewFor(
   reader: Principal | 'operator',
 ): Promise<Record<string, unknown>> {
   const found = await approvals.find(id, reader);
-  if (found === undefined) throw new DecisionRefused(404, 'unknown');
+  if (found === undefined) throw new DecisionRefused(404, 'no such request');
   return approvalView(found.approval);
 }
 
@@ -72,7 +72,7 @@ export async function answerApi(
   try {
     if (call.method === 'POST') return { status: 200, body: await decided(approvals, { id, call, person, body }) };
     const found = await approvals.find(id, person);
-    if (found === undefined) return refusal(new DecisionRefused(404, 'unknown'));
+    if (found === undefined) return refusal(new DecisionRefused(404, 'no such request'));
     const { id: own, status, expires_at, ...rest } = approvalView(found.approval);
     return {
       status: 200,
@@ -98,7 +98,7 @@ async function decided(
 ): Promise<unknown> {
   // Before the form is judged: a stranger learns nothing of an id.
   const found = await approvals.find(id, person);
-  if (found === undefined) throw new DecisionRefused(404, 'unknown');
+  if (found === undefined) throw new DecisionRefused(404, 'no such request');
   if (!found.isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
   // A page of another site can send other types without asking first.
   if (mediaTypeOf(call) !== 'application/json') throw new DecisionRefused(415, 'Content-Type is not application/json');

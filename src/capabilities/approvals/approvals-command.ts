@@ -42,6 +42,8 @@ async function list(access: OperatorAccess, { follow, json }: Values<typeof appr
       if (answer.status === 404) continue;
       print(shownAs(parseToRewrite(await (await access.success(answer)).text()), { json }));
     }
+    // On standard error: what reads the list gets none of it.
+    if (all.length === 0 && !follow) process.stderr.write('no call waits for a decision\n');
     if (!follow) return 0;
     await setTimeout(FOLLOW_MS);
   }

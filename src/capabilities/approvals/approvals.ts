@@ -173,7 +173,7 @@ export class Approvals {
     digest?: string,
   ): Promise<{ approval: KeptApproval }> {
     const found = await this.find(id, decider);
-    if (found === undefined) throw new DecisionRefused(404, 'unknown');
+    if (found === undefined) throw new DecisionRefused(404, 'no such request');
     const { approval, isWhole } = found;
     if (!isWhole) throw new DecisionRefused(403, 'another person has to decide on this call');
     if (digest !== undefined && digest !== approval.digest) throw new DecisionRefused(409, 'another call');

@@ -179,19 +179,24 @@ function flawsOfSyntax(document: Document.Parsed, lines: LineCounter, text: stri
   const byLine = new Map<number, Flaw>();
   let isBroken = false;
   for (const { pos, code } of [...document.errors, ...document.warnings].toSorted((a, b) => a.pos[0] - b.pos[0])) {
-    const isPlaceholder = text.startsWith('${', pos[0] - 1);
-    const isConsequence = consequential.has(code) && !isPlaceholder;
+    const unquoted = wordsOfUnquoted(text, pos[0]);
+    const isConsequence = consequential.has(code) && unquoted === undefined;
     if (isConsequence && isBroken) continue;
     isBroken ||= !harmless.has(code);
     const words = code === 'DUPLICATE_KEY' ? wordsOfDuplicate(pos[0], document, lines) : syntax[code];
-    const flaw: Flaw = (isConsequence && layoutFlaw(text)) || [
-      startOfError(code, pos, text),
-      isPlaceholder ? 'a placeholder inside { } or [ ] needs quotes' : words,
-    ];
+    const flaw: Flaw = (isConsequence && layoutFlaw(text)) || [startOfError(code, pos, text), unquoted ?? words];
     const { line } = lines.linePos(flaw[0]);
     if (!byLine.has(line)) byLine.set(line, flaw);
   }
   return [...byLine.values()].slice(0, 10);
+}
+
+/** For an error at a bracket in the middle of a text: inside { } or [ ], it ends a text without quotes. */
+function wordsOfUnquoted(text: string, start: number): string | undefined {
+  const [, before, bracket] = /^([^\s,:{}[\]"'])([{[])/.exec(text.slice(Math.max(0, start - 1), start + 1)) ?? [];
+  if (bracket === undefined) return undefined;
+  const what = before === '$' && bracket === '{' ? 'a placeholder' : `a text with ${bracket} in it`;
+  return `${what} inside { } or [ ] needs quotes`;
 }
 
 function wordsOfDuplicate(start: number, document: Document, lines: LineCounter): string {

@@ -38,6 +38,8 @@ describe('parseYaml', () => {
       `a: ${'['.repeat(65)}${']'.repeat(65)}`,
       '1:67: nested 65 levels deep: at most 64 levels are accepted',
     ],
+    ['a variable in a mapping', 'a: { b: /c/{d} }', '1:12: a text with { in it inside { } or [ ] needs quotes'],
+    ['a pattern in a list', 'a: [b[0-9]]', '1:6: a text with [ in it inside { } or [ ] needs quotes'],
     ['a placeholder in a list', 'a: [${env:X}]', '1:6: a placeholder inside { } or [ ] needs quotes'],
     [
       'a billion laughs',
