@@ -23,8 +23,6 @@ const MAX_OF_WORKLOAD = 8_000;
 export interface AdapterParts extends DeviceParts {
   /** How long a registration lives after its last use. */
   readonly registrationMs: number;
-  /** The network that a request under way comes from, for what is kept of callers that have not signed in. */
-  readonly network?: () => string;
   /** The key of the ids of codes and refresh tokens, as `token-ids.ts` has it. */
   readonly tokenKey: string;
   /** Called with the SHA-256 (base64url) of each access token that ends before it expires. */

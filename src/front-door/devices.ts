@@ -18,8 +18,9 @@ export const DEVICE_SECONDS = 600;
 export const POLL_SECONDS = 5;
 /** How long a device learns that its code has ended: `expired_token`, and no unknown code. */
 const ENDED_MS = 120_000;
-/** The wrong codes of one address in a minute, RFC 8628 §5.1. */
+/** The wrong codes of one address in a minute, RFC 8628 §5.1, and those of a /48 of IPv6, which has 65,536 networks. */
 const MAX_WRONG = 5;
+const MAX_WRONG_OF_NETWORK = 50;
 export const WRONG_SECONDS = 60;
 /** The number of times that one code shows its question. */
 const MAX_SHOWN = 10;
@@ -28,8 +29,9 @@ const MAX_SHOWN = 10;
 export interface DeviceParts {
   readonly store: Store;
   readonly clock: Clock;
-  /** The address that a request under way comes from. */
+  /** The address that a request under way comes from, and the network that what is kept counts for. */
   readonly guesser?: () => string;
+  readonly network?: () => string;
   /** Whether the person who types a code sees the question of it, and answers none yet. */
   readonly isShowing?: () => boolean;
 }
@@ -83,11 +85,16 @@ export async function saveDevice(id: string, payload: AdapterPayload, store: Sto
  */
 export async function findByUserCode(
   userCode: string,
-  { store, clock, guesser, isShowing }: DeviceParts,
+  { store, clock, guesser, network, isShowing }: DeviceParts,
 ): Promise<AdapterPayload | undefined> {
-  const guesses = `wrong codes ${guesser?.() ?? ''}`;
   const guess = randomUUID();
-  if (!(await store.addMember(guesses, guess, clock() + WRONG_SECONDS * 1000, MAX_WRONG))) throw new TooManyCodes();
+  const guesses = [
+    [`wrong codes ${guesser?.() ?? ''}`, MAX_WRONG],
+    [`wrong codes of network ${network?.() ?? ''}`, MAX_WRONG_OF_NETWORK],
+  ] as const;
+  // In turn: what an address is refused does not count for its network.
+  for (const [set, most] of guesses)
+    if (!(await store.addMember(set, guess, clock() + WRONG_SECONDS * 1000, most))) throw new TooManyCodes();
   const place = digestOf(userCode);
   const id = await store.get('UserCode', place);
   const payload =
@@ -97,7 +104,7 @@ export async function findByUserCode(
     const isShown = await store.addMember(`shown ${id}`, guess, (payload.exp ?? 0) * 1000, MAX_SHOWN);
     if (!isShown) return endDevice(id, payload, { store, place, nowMs: clock() });
   }
-  await store.removeMember(guesses, guess);
+  for (const [set] of guesses) await store.removeMember(set, guess);
   return payload;
 }
 

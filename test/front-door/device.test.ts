@@ -429,6 +429,26 @@ describe('limits by address', () => {
     expect(answers.filter((status) => status === 429)).toHaveLength(7);
   });
 
+  test('a /48 of IPv6 tries fifty wrong codes a minute, however many networks it has', async () => {
+    const ofNetwork = (network: number) => new Person(world, `2001:db8:${hop}:${network}::1`).open();
+    const wrong = async (person: Person, code: string) => (await person.type(code)).status;
+    const people = await Promise.all(Array.from({ length: 11 }, (_, network) => ofNetwork(network)));
+    const statuses = await Promise.all(
+      people.slice(0, 10).map(async (person) => {
+        const all: number[] = [];
+        for (const letter of 'BCDFG') all.push(await wrong(person, `BBBB-DDD${letter}`));
+        // What an address is refused does not count for its neighbours.
+        all.push(await wrong(await person.open(), 'BBBB-DDDH'));
+        return all.join(' ');
+      }),
+    );
+    expect(new Set(statuses)).toEqual(new Set(['200 200 200 200 200 429']));
+    const [last = new Person()] = people.slice(10);
+    expect((await last.type(codeOf(await begin()))).status, 'a right one too').toBe(429);
+    const elsewhere = new Person(world, `2001:db8:${hop + 1_000}:1::1`);
+    expect((await elsewhere.type('BBBB-DDDJ')).html).toContain('This code is wrong');
+  });
+
   test('a device that asks too often gets 429 as JSON', async () => {
     const own = await forThisTest(
       startFrontDoorWorld({ frontDoor: `${frontDoor}\n  limits: { sign_ins: { requests: 1, per: 1m } }` }),
