@@ -45,6 +45,29 @@ export const modernToolCall = message('tools/call', {
 /** The headers that repeat parts of {@link modernToolCall}. */
 export const modernHeaders = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/call', 'mcp-name': target.name };
 
+const tenMembers = Array.from({ length: 10 }, (_, at) => `member_${at}`);
+
+/** A tool with ten arguments, in the forms that servers have. */
+export const tenTool = {
+  name: 'get_ten',
+  inputSchema: {
+    type: 'object',
+    properties: Object.fromEntries(
+      tenMembers.map((name, at) => [
+        name,
+        at % 2 === 0 ? { type: 'string', maxLength: 100 } : { type: 'integer', minimum: 0, maximum: 1000 },
+      ]),
+    ),
+    required: tenMembers.slice(0, 5),
+  },
+};
+
+/** A call of {@link tenTool}. */
+export const tenCall = message('tools/call', {
+  name: tenTool.name,
+  arguments: Object.fromEntries(tenMembers.map((name, at) => [name, at % 2 === 0 ? `text ${at}` : at])),
+});
+
 /** A `tools/list`. */
 export const toolList = message('tools/list', {});
 

@@ -8,6 +8,7 @@ import { overhead } from './overhead.ts';
 import { size } from './size.ts';
 import { start } from './start.ts';
 import { streams } from './streams.ts';
+import { strict } from './strict.ts';
 import { workers } from './workers.ts';
 
 /** All scenarios, in the order of a whole run. */
@@ -18,6 +19,7 @@ export const scenarios: readonly Scenario[] = [
   postModern,
   list,
   opaque,
+  strict,
   firstSight,
   latency,
   overhead,

@@ -114,7 +114,8 @@ function changeOf({ kind, was, now }: NamedDifference): string {
     ...(was === undefined || kind === 'newly refused' ? [] : [`was ${quoted(was)}`]),
     ...(now === undefined || kind === 'newly allowed' ? [] : [`now ${quoted(now)}`]),
   ];
-  return sides.join(', ');
+  const what = kind === 'calls changed' && now === 'off' ? ': arguments that the schemas refuse are newly allowed' : '';
+  return sides.join(', ') + what;
 }
 
 function comparisonJson({ differences, undecided }: NamedComparison): string {

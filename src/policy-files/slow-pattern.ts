@@ -231,6 +231,16 @@ interface SlowPart {
   readonly why: string;
 }
 
+/** The budget of several patterns. */
+export interface PatternSteps {
+  left: number;
+  /** Of the last pattern. */
+  tests: number;
+}
+
+/** How many ranges of characters take as long as one transition. */
+const RANGES = 8;
+
 /** Transitions that are followed before a pattern counts as too complex: about 0.1 s. */
 const BUDGET = 200_000;
 
@@ -247,10 +257,12 @@ const unsupported = 'and no bound is known for its time: write it without, or li
  * slow pattern, be it quadratic or exponential, that number has no bound. No slow pattern is overlooked, since a test
  * counts even if the engine would have stopped before it. A pattern that V8 refuses is not slow.
  *
- * @param steps What is left for several patterns, in transitions; default: each has its own budget.
+ * @param steps What is left for several patterns, in transitions and in ranges of characters; default: each pattern has
+ *   a budget of its own. It gets the number of tests that a character of a text takes at most.
  * @returns undefined for a pattern that has the engine test at most {@link maxTestsPerCharacter} for each character.
  */
-export function slowPart(source: string, steps?: { left: number }): SlowPart | undefined {
+export function slowPart(source: string, steps?: PatternSteps): SlowPart | undefined {
+  if (steps !== undefined) steps.tests = 1;
   try {
     const pattern = parsed(source);
     if (pattern === undefined) return undefined;
@@ -299,9 +311,14 @@ function crowdedPart(
   pattern: AST.Pattern,
   automaton: PositionAutomaton,
   everywhere: boolean,
-  budget = { left: BUDGET },
+  shared?: PatternSteps,
 ): AST.Node | undefined {
   const { places, first, further, empty, isMetByNothing } = automaton;
+  const budget = shared ?? { left: BUDGET, tests: 1 };
+  if (shared !== undefined) {
+    shared.left -= places.reduce((ranges, { accepts }) => ranges + accepts.ranges.length, 0) / RANGES;
+    if (shared.left < 0) throw new UnsupportedPattern('has too many places', pattern);
+  }
   // Characters that the pattern does not tell apart: one of each is enough.
   const alphabet = new CharBase(places.map(({ accepts }) => accepts));
   const accepted = places.map(({ accepts }) => alphabet.split(accepts));
@@ -332,6 +349,7 @@ function crowdedPart(
       let total = begins === undefined ? 0 : testsToBegin;
       for (const [place, count] of walks) total += count * (tests[place] ?? 0);
       if (total > maxTestsPerCharacter) return blame(walks);
+      budget.tests = Math.max(budget.tests, total);
       const key = `${begins !== undefined} ${[...walks].toSorted(([one], [other]) => one - other).join(' ')}`;
       if (visited.has(key)) continue;
       visited.add(key);

@@ -88,6 +88,21 @@ around
 `);
 });
 
+test('says that arguments are no longer judged by their schemas, and that they are', async () => {
+  const [strict, open] = ['lock: deny\ncalls: strict\ntools: { a: {} }\n', 'lock: deny\ntools: { a: {} }\n'];
+  const lock = { 'tools.lock': '{}' };
+  const wider = 'was strict, now off: arguments that the schemas refuse are newly allowed';
+  expect(await run({ tools: strict, ...lock }, { tools: open, ...lock })).toMatchObject({
+    code: 1,
+    stdout: `tools\n  calls changed            ${wider}\n`,
+  });
+  expect((await run({ tools: open, ...lock }, { tools: strict, ...lock })).stdout).toContain('was off, now strict\n');
+  const { stdout } = await run({ tools: strict, ...lock }, { tools: open, ...lock }, '--json');
+  expect(JSON.parse(stdout)).toMatchObject({
+    differences: [{ kind: 'calls changed', rule: 'calls', was: 'strict', now: 'off' }],
+  });
+});
+
 test('reports an edit of the conditions of a policy once, not for each tool', async () => {
   const tools = 'tools: { a: {}, b: {}, "c_*": { scope: pay } }\nmethods: { tools/call: {} }\n';
   const { stdout } = await run({ api: `claims: { risk: { below: 50 } }\n${tools}` }, { api: tools });

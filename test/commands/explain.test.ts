@@ -75,6 +75,10 @@ describe('sallyport explain', () => {
       return stdout;
     };
     expect(await explained('lock: deny', '--tool', 'get_item')).toMatch(note);
+    expect(await explained('lock: deny', '--tool', 'get_item')).not.toContain('calls: strict');
+    expect(await explained('lock: deny\ncalls: strict', '--tool', 'get_item')).toContain(
+      'calls: strict: it also refuses',
+    );
     expect(await explained('lock: deny', '--tool', 'other')).not.toMatch(note);
     expect(await explained('lock: deny', '--method', 'ping')).not.toMatch(note);
     expect(await explained('lock: report', '--tool', 'get_item')).not.toMatch(note);

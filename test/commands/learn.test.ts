@@ -213,3 +213,14 @@ test('the tools that a call called are listed, with the `inner` of the policy in
   expect(stdout).toContain('search');
   expect(stdout).toMatch(/call_tool.*inner.*tool_name/);
 });
+
+test('a tool that was called by another one and calls others itself keeps its `inner`', async () => {
+  const inner = 'inner: { name: /tool_name, arguments: /parameters }';
+  await writeFile(
+    join(folder, 'policies/tools.yaml'),
+    `tools: { call_tool: { ${inner} }, invoke: { ${inner} }, pay: {} }
+`,
+  );
+  const { stdout } = await learn([line({ tool: 'call_tool', inner: ['invoke', 'pay'], scope: 'read' })]);
+  expect(stdout).toMatch(/invoke.*inner.*tool_name/);
+});

@@ -42,7 +42,8 @@ interface Difference {
     | 'inner calls changed'
     | 'mode changed'
     | 'lists changed'
-    | 'lock changed';
+    | 'lock changed'
+    | 'calls changed';
   /** The entry that decides, a key that lists entries, or `policy`. */
   readonly rule: string;
   /** What the old policy decides or says: `allow`, a reason, the scopes of a challenge, rules over time, or a value. */
@@ -251,15 +252,18 @@ function outcomeOf(decision: Decision, kind: DecisionKind): string {
 
 function settingsOf([before, after]: Edited<Rules>): readonly Difference[] {
   const [was, now] = [settingsIn(before), settingsIn(after)];
-  const changed = (['mode', 'lists', 'lock'] as const).filter((key) => was[key] !== now[key]);
+  const changed = (['mode', 'lists', 'lock', 'calls'] as const).filter((key) => was[key] !== now[key]);
   return changed.map((key) => {
     return { kind: `${key} changed`, rule: key, was: was[key], now: now[key], witness: undefined };
   });
 }
 
-function settingsIn({ mode, lists, document }: Rules): Readonly<Record<'mode' | 'lists' | 'lock', string>> {
-  const lock = ownMember(document, 'lock');
-  return { mode, lists, lock: typeof lock === 'string' ? lock : 'off' };
+function settingsIn({ mode, lists, document }: Rules): Readonly<Record<'mode' | 'lists' | 'lock' | 'calls', string>> {
+  const written = (key: 'lock' | 'calls'): string => {
+    const value = ownMember(document, key);
+    return typeof value === 'string' ? value : 'off';
+  };
+  return { mode, lists, lock: written('lock'), calls: written('calls') };
 }
 
 function gravestFirst(one: WitnessedDifference, other: WitnessedDifference): number {

@@ -136,7 +136,8 @@ function entryOf(
   claim: string | undefined,
   { innerOf }: LearntRoute,
 ): LearntEntry {
-  const inner = sighting.calls && innerOf?.(sighting.name);
+  // Also of a tool that only another one called: without `inner` its entry would open all that it can call.
+  const inner = sighting.kind === 'tool' ? innerOf?.(sighting.name) : undefined;
   const scope = [...sighting.scope].filter((token) => !own.has(token)).toSorted(byCodeUnits);
   const listed = claim === undefined ? [] : [...(sighting.values ?? [])];
   const values = listed.toSorted(([one], [other]) => byCodeUnits(one, other)).map(([, value]) => value);

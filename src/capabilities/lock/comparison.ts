@@ -126,13 +126,14 @@ export class LockComparison {
     const key = definitionKey(definition);
     const known = this.#seen.get(key) ?? this.#unapproved.get(key);
     if (known !== undefined) this.#duringLook?.add(key);
-    const isApproved = this.#approved.has(key);
-    const strict = isApproved && definition.kind === 'tool' ? this.strict : undefined;
+    const approved = this.#approved.get(key);
+    const isApproved = approved !== undefined;
+    // Only approved schemas are kept and compiled: a server may show anything, as often as it likes.
+    const strict = approved?.sha256 === definition.sha256 && definition.kind === 'tool' ? this.strict : undefined;
     const lacksSchemas = strict?.has(definition.name) === false && definition.schemas !== undefined;
     if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice && !lacksSchemas) return [];
     if (!isApproved && definition.name.length > MAX_NAME) return [];
-    // What was not approved is not compiled: a server may show anything.
-    if (this.#approved.get(key)?.sha256 === definition.sha256) strict?.take(definition);
+    strict?.take(definition);
     // The members of what was not approved say nothing.
     const { schemas, ...plain } = definition;
     const kept = strict === undefined ? plain : { ...plain, schemas };

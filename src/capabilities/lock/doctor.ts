@@ -2,6 +2,7 @@ import type { Config } from '../../core/model/config.ts';
 import { type Finding, findingsOn } from '../finding.ts';
 import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
 import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
+import type { Definition } from '../../mcp/definitions.ts';
 import { differences, inWords } from './comparison.ts';
 import { lockFileOf } from './lock-file.ts';
 import { remedyForStranger } from './remedy.ts';
@@ -14,6 +15,17 @@ export async function examineLocks({ routes }: Pick<Config, 'routes'>): Promise<
   return (await Promise.all(routes.map(examineLock))).flat();
 }
 
+/** The tools whose schemas cannot be used, each with the cause. */
+async function unusedSchemas(shown: readonly Definition[]): Promise<readonly string[]> {
+  const { schemaFault } = await import('./strict-calls.ts');
+  return shown
+    .flatMap((each) => {
+      const fault = schemaFault(each);
+      return fault === undefined ? [] : [`${each.kind} ${JSON.stringify(each.name)}: ${fault}`];
+    })
+    .slice(0, MAX_NAMED);
+}
+
 async function examineLock(route: Route): Promise<readonly Finding[]> {
   const { name, policy, upstream } = route;
   const lock = lockOf.of(route);
@@ -23,8 +35,11 @@ async function examineLock(route: Route): Promise<readonly Finding[]> {
   const url = serverUrl(upstream);
   const file = lockFileOf(policy?.name ?? '');
   try {
-    const found = differences(approved, await listDefinitions(url, { headers: questionHeaders(upstream) }));
-    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`)];
+    const shown = await listDefinitions(url, { headers: questionHeaders(upstream) });
+    const unused = lock.isStrict === true ? await unusedSchemas(shown) : [];
+    const strict = unused.map((each) => on.warn(`calls: strict refuses ${each}`, 'mend the schema at the server'));
+    const found = differences(approved, shown);
+    if (found.length === 0) return [on.ok(`${url} shows what ${file} approves`), ...strict];
     const named = found.slice(0, MAX_NAMED).map(inWords).join(', ');
     const more = found.length > MAX_NAMED ? ` and ${found.length - MAX_NAMED} more` : '';
     const refuses = mode === 'deny' && found.some(({ difference }) => difference !== 'gone');
@@ -32,7 +47,7 @@ async function examineLock(route: Route): Promise<readonly Finding[]> {
       `${url} differs from ${file}: ${named}${more}${refuses ? '; the gateway refuses this' : ''}`,
       'restore the server, or review the change and run `sallyport lock`',
     );
-    return [finding];
+    return [finding, ...strict];
   } catch (error) {
     if (!(error instanceof McpServerFault)) throw error;
     // The finding on the upstream says it.

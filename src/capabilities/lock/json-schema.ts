@@ -4,9 +4,8 @@
  * takes long, and says what no schema names: closed members.
  */
 
-import { canonicalJson } from '../../core/lib/json/canonical.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
-import { isObject, type Members } from '../../core/lib/json/own-member.ts';
+import { isObject, type Members, ownMember } from '../../core/lib/json/own-member.ts';
 import { pointerStep } from '../../core/lib/json/pointer.ts';
 import { slowPart } from '../../policy-files/slow-pattern.ts';
 import { type Dialect, type Resource, SchemaDocument, SchemaFault } from './schema-document.ts';
@@ -15,13 +14,15 @@ import { type Dialect, type Resource, SchemaDocument, SchemaFault } from './sche
 const MAX_BYTES = 256 * 1024;
 /** The longest way of schemas that apply at one place, by references and otherwise. */
 const MAX_IN_PLACE = 256;
-/** The steps of one judgement: a schema, a member or some characters each. */
+/** The steps of one judgement: a schema, some members or some characters each. They take about 5 ms at most. */
 const MAX_STEPS = 20_000;
-/** The most patterns of a schema, and what their examination may take in all: about 40 ms. */
+/** The most patterns of a schema, and what their examination may take in all: about 20 ms. */
 const MAX_PATTERNS = 100;
-const PATTERN_STEPS = 60_000;
-/** How many characters a pattern matches in one step. */
+const PATTERN_STEPS = 30_000;
+/** How many characters of a text are a step; of a text that a pattern matches, for each four tests of a character. */
 const CHARACTERS = 32;
+/** The members of an object, or of a schema, that are looked at in one step. */
+const MEMBERS = 4;
 /** The most faults that a judgement names. */
 const MAX_FAULTS = 5;
 const MAX_POINTER = 128;
@@ -36,21 +37,26 @@ interface ValueFault {
 /** The result of a judgement: the first faults; none for a value that is valid. */
 export type Faults = readonly ValueFault[];
 
-/** Judges values by one schema. @param isClosed Whether members that no schema names are faults. */
-export type Judge = (value: unknown, isClosed: boolean) => Faults;
+/**
+ * Judges values by one schema.
+ *
+ * @param isClosed Whether members that no schema names are faults.
+ * @param steps The most steps; default: those of arguments.
+ */
+export type Judge = (value: unknown, isClosed: boolean, steps?: number) => Faults;
 
 /** Compiles a schema. @throws {SchemaFault} */
 export function compileSchema(schema: unknown): Judge {
   const bytes = bytesOf(schema);
   if (bytes > MAX_BYTES) throw new SchemaFault(`a schema of ${bytes} bytes, of at most ${MAX_BYTES}`);
   const root = new Compiler(schema).compile();
-  return (value, isClosed) => {
+  return (value, isClosed, steps = MAX_STEPS) => {
     try {
-      const judgement = new Judgement();
+      const judgement = new Judgement(steps);
       const named = judgement.judge(root, value, '', false);
       if (named !== undefined) return isClosed ? judgement.close(named, value) : [];
       // Only a value that is not valid needs pointers.
-      const told = new Judgement();
+      const told = new Judgement(steps);
       told.judge(root, value, '', true);
       return told.faults;
     } catch (error) {
@@ -100,12 +106,19 @@ class Named {
   items = 0;
   others: Set<number> | undefined;
 
+  /** How many members it names. */
+  get size(): number {
+    return (this.names?.size ?? 0) + (this.others?.size ?? 0);
+  }
+
+  /** Takes over what another one has, which no longer is used. */
   merge(other: Named): void {
     this.says ||= other.says;
     this.isWhole ||= other.isWhole;
     this.items = Math.max(this.items, other.items);
     for (const index of other.others ?? []) this.element(index);
-    for (const [key, inner] of other.names ?? []) this.name(key, inner);
+    if (this.names === undefined) this.names = other.names;
+    else for (const [key, inner] of other.names ?? []) this.name(key, inner);
   }
 
   /** Notes that a member is named, and what is said of its value; undefined: it has no members. */
@@ -128,18 +141,47 @@ const ofScalar = new Named();
 /** One judgement, with its budget. */
 class Judgement {
   readonly faults: ValueFault[] = [];
-  #steps = 0;
+  #stepsLeft: number;
   /** The dynamic scope, 2020-12 §7.1: the resources of the schemas that led here, the outermost first. */
   readonly #scope = new Set<Resource>();
 
+  constructor(steps: number) {
+    this.#stepsLeft = steps;
+  }
+
   spend(steps = 1): void {
-    this.#steps += steps;
-    if (this.#steps > MAX_STEPS) throw new OutOfSteps();
+    this.#stepsLeft -= steps;
+    if (this.#stepsLeft < 0) throw new OutOfSteps();
+  }
+
+  /** Counts the members of an object, or of a schema, that are looked at. */
+  spendOn(members: number): void {
+    this.spend(Math.ceil(members / MEMBERS));
+  }
+
+  /** The keys of an object, each of which a rule looks at. */
+  keys(object: object): readonly string[] {
+    const keys = Object.keys(object);
+    this.spendOn(keys.length);
+    return keys;
+  }
+
+  /** Notes in `named` what another schema that holds at the same place says. */
+  merge(named: Named, other: Named): void {
+    this.spendOn(other.size);
+    named.merge(other);
   }
 
   fault(pointer: string, keyword: string): false {
-    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: pointer.slice(0, MAX_POINTER), keyword });
+    // Half of a surrogate pair is no text that every JSON parser takes.
+    const shown = pointer.slice(0, MAX_POINTER).toWellFormed();
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: shown, keyword });
     return false;
+  }
+
+  /** A value in one form, by which equal values are found. */
+  formOf(value: unknown): string {
+    return canonicalForm(value, (steps) => this.spend(steps));
   }
 
   /** Of these, what belongs to the outermost resource of the dynamic scope. */
@@ -163,8 +205,8 @@ class Judgement {
   }
 
   #judge(node: Node, value: unknown, pointer: string, isTold: boolean): Named | undefined {
-    this.spend();
     const hasMembers = typeof value === 'object' && value !== null;
+    this.spend(hasMembers ? 2 : 1);
     const named = hasMembers ? new Named() : ofScalar;
     if (node.isFalse) {
       if (isTold) this.fault(pointer, 'false schema');
@@ -191,19 +233,31 @@ class Judgement {
   #close(named: Named, value: unknown, pointer: string): void {
     this.spend();
     if (typeof value !== 'object' || value === null || !named.says || named.isWhole) return;
-    for (const [key, inner] of Object.entries(value)) {
-      const isNamed = named.names?.has(key) === true;
-      const at = named.names?.get(key);
-      if (isNamed && at === undefined) continue;
-      const place = pointer + pointerStep(key);
-      if (at !== undefined) this.#close(at, inner, place);
-      else if (!isNamed && !Array.isArray(value)) this.fault(place, 'unevaluatedProperties');
+    const { names } = named;
+    if (!Array.isArray(value)) {
+      for (const key of this.keys(value))
+        if (names?.has(key) !== true) this.fault(pointerTo(pointer, key), 'unevaluatedProperties');
+    }
+    for (const [key, inner] of names ?? []) {
+      if (inner === undefined) continue;
       if (this.faults.length >= MAX_FAULTS) return;
+      this.#close(inner, ownMember(value, key), pointerTo(pointer, key));
     }
   }
 }
 
+/** The pointer to a member. Faults show no longer ones. */
+function pointerTo(pointer: string, key: string): string {
+  return pointer.length > MAX_POINTER ? pointer : pointer + pointerStep(key.slice(0, MAX_POINTER));
+}
+
 type Keyword = (compiler: Compiler, value: unknown, schema: Members, node: Node) => Rule;
+
+/** Whether a pattern matches a text. */
+type Matcher = (judgement: Judgement, text: string) => boolean;
+
+/** Properties of Unicode have hundreds of ranges: such a test of a character takes long. */
+const wideSet = /\\p/i;
 
 class Compiler {
   readonly #document: SchemaDocument;
@@ -211,8 +265,8 @@ class Compiler {
   readonly #nodes = new Map<unknown, Node>();
   /** The schemas that references lead to and that are not compiled yet. */
   readonly #pending: Members[] = [];
-  readonly #patternSteps = { left: PATTERN_STEPS };
-  #patterns = 0;
+  readonly #patternSteps = { left: PATTERN_STEPS, tests: 0 };
+  readonly #matchers = new Map<string, Matcher>();
 
   constructor(root: unknown) {
     this.#document = new SchemaDocument(root);
@@ -238,6 +292,7 @@ class Compiler {
     const known = isObject(schema) ? this.#nodes.get(schema) : undefined;
     if (known !== undefined) return known;
     const node = new Node();
+    if (typeof schema === 'boolean') this.#document.spend(1);
     if (schema === true) return node;
     if (schema === false) {
       node.isFalse = true;
@@ -279,9 +334,11 @@ class Compiler {
     const { schema: target, dynamicAnchor } = this.#document.target(value, schema);
     const first = this.#referenceTo(target, node);
     if (dynamicAnchor === undefined) return { first, others: noOthers };
-    const others = this.#document
-      .withDynamicAnchor(dynamicAnchor)
-      .map((resource) => [resource, this.#referenceTo(resource.dynamicAnchors.get(dynamicAnchor), node)] as const);
+    const resources = this.#document.withDynamicAnchor(dynamicAnchor);
+    this.#document.spend(resources.length);
+    const others = resources.map(
+      (resource) => [resource, this.#referenceTo(resource.dynamicAnchors.get(dynamicAnchor), node)] as const,
+    );
     return { first, others: new Map(others) };
   }
 
@@ -290,6 +347,11 @@ class Compiler {
     if (isObject(schema)) this.#pending.push(schema);
     node.inPlace.push(target);
     return target;
+  }
+
+  /** A value of the schema in one form, by which equal values are found. */
+  formOf(value: unknown): string {
+    return canonicalForm(value, (steps) => this.#document.spend(steps));
   }
 
   list(value: unknown, keyword: string): readonly unknown[] {
@@ -316,23 +378,35 @@ class Compiler {
   texts(value: unknown, keyword: string): readonly string[] {
     if (!Array.isArray(value) || !value.every((each) => typeof each === 'string'))
       throw new SchemaFault(`${keyword} is not a list of texts`);
+    this.#document.spend(Math.ceil(value.length / MEMBERS));
     return value;
   }
 
-  pattern(value: unknown, keyword: string): (judgement: Judgement, text: string) => boolean {
+  /** A pattern, which is compiled once wherever it stands. */
+  pattern(value: unknown, keyword: string): Matcher {
     if (typeof value !== 'string') throw new SchemaFault(`${keyword} is not a text`);
+    const known = this.#matchers.get(value);
+    if (known !== undefined) return known;
+    const matcher = this.#matcherOf(value, keyword);
+    this.#matchers.set(value, matcher);
+    return matcher;
+  }
+
+  #matcherOf(value: string, keyword: string): Matcher {
     let pattern: RegExp;
     try {
       pattern = new RegExp(value, 'u');
     } catch {
       throw new SchemaFault(`${keyword} ${describeValue(value)} is no regular expression`);
     }
-    this.#patterns += 1;
-    if (this.#patterns > MAX_PATTERNS) throw new SchemaFault(`more than ${MAX_PATTERNS} patterns`);
+    if (this.#matchers.size >= MAX_PATTERNS) throw new SchemaFault(`more than ${MAX_PATTERNS} patterns`);
     const slow = slowPart(value, this.#patternSteps);
     if (slow !== undefined) throw new SchemaFault(`${keyword} ${describeValue(value)}: ${slow.why}`);
+    const tests = Math.ceil(this.#patternSteps.tests / 4) * (wideSet.test(value) ? CHARACTERS : 1);
+    // V8 compiles a pattern at its first use, and again for texts beyond Latin-1.
+    for (const text of ['', '\u0100']) pattern.test(text);
     return (judgement, text) => {
-      judgement.spend(1 + Math.floor(text.length / CHARACTERS));
+      judgement.spend(1 + Math.floor((text.length * tests) / CHARACTERS));
       return pattern.test(text);
     };
   }
@@ -406,6 +480,18 @@ function onObjects(
     !isObject(value) || test(judgement, value, pointer, named, isTold);
 }
 
+/** Judges an element of a list. One without members is not noted: an element has no name that could be unknown. */
+function element(
+  judgement: Judgement,
+  node: Node,
+  value: unknown,
+  { index, pointer, named, isTold }: { index: number; pointer: string; named: Named; isTold: boolean },
+): boolean {
+  if (typeof value === 'object' && value !== null)
+    return inner(judgement, node, { value, pointer, key: String(index), named, isTold });
+  return judgement.judge(node, value, isTold ? pointerTo(pointer, String(index)) : '', isTold) !== undefined;
+}
+
 /** Judges an inner value, and notes what is said of it. */
 function inner(
   judgement: Judgement,
@@ -420,15 +506,39 @@ function inner(
 ): boolean {
   const hasMembers = typeof value === 'object' && value !== null;
   // Where no fault is noted, no pointer is needed.
-  const found = judgement.judge(node, value, isTold ? pointer + pointerStep(key) : '', isTold);
+  const found = judgement.judge(node, value, isTold ? pointerTo(pointer, key) : '', isTold);
   named.name(key, hasMembers ? (found ?? new Named()) : undefined);
   return found !== undefined;
 }
 
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
+
 /** The length of a text as JSON Schema counts it. */
 function codePoints(judgement: Judgement, text: string): number {
   judgement.spend(1 + Math.floor(text.length / CHARACTERS));
-  return Array.from(text).length;
+  let pairs = 0;
+  for (let at = 1; at < text.length; at += 1)
+    if (isLowSurrogate(text.charCodeAt(at)) && isHighSurrogate(text.charCodeAt(at - 1))) pairs += 1;
+  return text.length - pairs;
+}
+
+/** A value in one form: equal values have equal texts. */
+function canonicalForm(value: unknown, spend: (steps: number) => void): string {
+  if (typeof value === 'string') {
+    spend(1 + Math.floor(value.length / CHARACTERS));
+    return JSON.stringify(value);
+  }
+  spend(1);
+  // 0 and -0 are equal.
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map((each) => canonicalForm(each, spend)).join(',')}]`;
+  const keys = Object.keys(value);
+  spend(Math.ceil(keys.length / MEMBERS));
+  const members = keys
+    .toSorted()
+    .map((key) => `${canonicalForm(key, spend)}:${canonicalForm(ownMember(value, key), spend)}`);
+  return `{${members.join(',')}}`;
 }
 
 const types: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -444,26 +554,29 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
 /** The rules of keywords, in the order in which they are judged. Those that see what others evaluated come last. */
 const keywords: Readonly<Record<string, Keyword>> = {
   $ref(compiler, value, schema, node) {
-    return everyInPlace([compiler.reference(value, schema, node).first]);
+    const { first } = compiler.reference(value, schema, node);
+    return (judgement, instance, pointer, named, isTold) =>
+      holdsInPlace(first, judgement, { value: instance, pointer, named, isTold });
   },
   $dynamicRef(compiler, value, schema, node) {
     const { first, others } = compiler.reference(value, schema, node);
-    const rules = new Map(Array.from(others, ([resource, other]) => [resource, everyInPlace([other])]));
-    const otherwise = everyInPlace([first]);
-    return (judgement, ...about) => (judgement.outermost(rules) ?? otherwise)(judgement, ...about);
+    return (judgement, instance, pointer, named, isTold) =>
+      holdsInPlace(judgement.outermost(others) ?? first, judgement, { value: instance, pointer, named, isTold });
   },
   type(_compiler, value) {
     const names = Array.isArray(value) ? (value as readonly unknown[]) : [value];
-    const tests = names.map((name) => (Object.hasOwn(types, String(name)) ? types[String(name)] : undefined));
+    const tests = [...new Set(names)].map((name) =>
+      Object.hasOwn(types, String(name)) ? types[String(name)] : undefined,
+    );
     if (tests.length === 0 || tests.includes(undefined)) throw new SchemaFault(`type ${describeValue(value)}`);
     return (_judgement, instance) => tests.some((test) => test?.(instance));
   },
-  const(_compiler, value) {
-    return sameAs([value]);
+  const(compiler, value) {
+    return sameAs(compiler, [value]);
   },
-  enum(_compiler, value) {
+  enum(compiler, value) {
     if (!Array.isArray(value)) throw new SchemaFault('enum is not a list');
-    return sameAs(value);
+    return sameAs(compiler, value);
   },
   multipleOf(compiler, value) {
     const divisor = compiler.number(value, 'multipleOf');
@@ -499,12 +612,9 @@ const keywords: Readonly<Record<string, Keyword>> = {
   uniqueItems(_compiler, value) {
     if (value !== true) return () => true;
     return onLists((judgement, list) => {
-      const texts = list.map((item) => {
-        const text = canonicalJson(item);
-        judgement.spend(1 + Math.floor(text.length / CHARACTERS));
-        return text;
-      });
-      return new Set(texts).size === list.length;
+      const forms = new Set<string>();
+      for (const item of list) forms.add(judgement.formOf(item));
+      return forms.size === list.length;
     });
   },
   prefixItems(compiler, value) {
@@ -537,22 +647,22 @@ const keywords: Readonly<Record<string, Keyword>> = {
     return onLists((judgement, list, pointer, named) => {
       let count = 0;
       for (const [index, item] of list.entries()) {
-        const found = judgement.judge(node, item, `${pointer}/${index}`, false);
+        const found = judgement.judge(node, item, pointer, false);
         if (found === undefined) continue;
         count += 1;
         named.element(index);
-        named.name(String(index), typeof item === 'object' && item !== null ? found : undefined);
+        if (typeof item === 'object' && item !== null) named.name(String(index), found);
       }
       return count >= least && count <= most;
     });
   },
   maxProperties(compiler, value) {
     const most = compiler.count(value, 'maxProperties');
-    return onObjects((_judgement, object) => Object.keys(object).length <= most);
+    return onObjects((judgement, object) => judgement.keys(object).length <= most);
   },
   minProperties(compiler, value) {
     const least = compiler.count(value, 'minProperties');
-    return onObjects((_judgement, object) => Object.keys(object).length >= least);
+    return onObjects((judgement, object) => judgement.keys(object).length >= least);
   },
   required(compiler, value) {
     const names = compiler.texts(value, 'required');
@@ -569,9 +679,9 @@ const keywords: Readonly<Record<string, Keyword>> = {
   propertyNames(compiler, value) {
     const node = compiler.node(value);
     return onObjects((judgement, object, pointer, _named, isTold) =>
-      Object.keys(object).every((key) => {
+      judgement.keys(object).every((key) => {
         if (judgement.judge(node, key, pointer, false) !== undefined) return true;
-        if (isTold) judgement.fault(pointer + pointerStep(key), 'propertyNames');
+        if (isTold) judgement.fault(pointerTo(pointer, key), 'propertyNames');
         return false;
       }),
     );
@@ -579,6 +689,7 @@ const keywords: Readonly<Record<string, Keyword>> = {
   properties(compiler, value) {
     const nodes = compiler.map(value, 'properties').map(([key, each]) => [key, compiler.node(each)] as const);
     return onObjects((judgement, object, pointer, named, isTold) => {
+      judgement.spendOn(nodes.length);
       let holds = true;
       for (const [key, node] of nodes) {
         if (!Object.hasOwn(object, key)) continue;
@@ -596,7 +707,7 @@ const keywords: Readonly<Record<string, Keyword>> = {
     return onObjects((judgement, object, pointer, named, isTold) => {
       let holds = true;
       for (const [matches, node] of nodes) {
-        for (const key of Object.keys(object)) {
+        for (const key of judgement.keys(object)) {
           if (!matches(judgement, key)) continue;
           if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
         }
@@ -645,12 +756,9 @@ const keywords: Readonly<Record<string, Keyword>> = {
     const [then, otherwise] = [branch('then'), branch('else')];
     return (judgement, instance, pointer, named, isTold) => {
       const met = judgement.judge(condition, instance, pointer, false);
-      if (met !== undefined) named.merge(met);
+      if (met !== undefined) judgement.merge(named, met);
       const next = met === undefined ? otherwise : then;
-      if (next === undefined) return true;
-      const found = judgement.judge(next, instance, pointer, isTold);
-      if (found !== undefined) named.merge(found);
-      return found !== undefined;
+      return next === undefined || holdsInPlace(next, judgement, { value: instance, pointer, named, isTold });
     };
   },
   unevaluatedProperties(compiler, value) {
@@ -663,7 +771,7 @@ const keywords: Readonly<Record<string, Keyword>> = {
       let holds = true;
       for (const [index, item] of list.entries()) {
         if (index < named.items || named.others?.has(index) === true) continue;
-        if (!inner(judgement, node, { value: item, pointer, key: String(index), named, isTold })) holds = false;
+        if (!element(judgement, node, item, { index, pointer, named, isTold })) holds = false;
       }
       if (holds) named.items = list.length;
       return holds;
@@ -681,17 +789,26 @@ function bound(keyword: string, test: (number: number, bound: number) => boolean
 }
 
 /** Holds for values equal to one of these, and names all that is in them. */
-function sameAs(values: readonly unknown[]): Rule {
-  const texts = new Set(values.map(canonicalJson));
+function sameAs(compiler: Compiler, values: readonly unknown[]): Rule {
+  const forms = new Set(values.map((each) => compiler.formOf(each)));
   const isOfScalars = values.every((each) => typeof each !== 'object' || each === null);
   return (judgement, value, _pointer, named) => {
     if (isOfScalars && typeof value === 'object' && value !== null) return false;
-    const text = canonicalJson(value);
-    judgement.spend(1 + Math.floor(text.length / CHARACTERS));
-    if (!texts.has(text)) return false;
+    if (!forms.has(judgement.formOf(value))) return false;
     named.isWhole = true;
     return true;
   };
+}
+
+/** Whether a schema holds, which says what it says at the same place. */
+function holdsInPlace(
+  node: Node,
+  judgement: Judgement,
+  { value, pointer, named, isTold }: { value: unknown; pointer: string; named: Named; isTold: boolean },
+): boolean {
+  const found = judgement.judge(node, value, pointer, isTold);
+  if (found !== undefined) judgement.merge(named, found);
+  return found !== undefined;
 }
 
 /** Holds where all of these schemas hold, which say what they say at the same place. */
@@ -699,9 +816,9 @@ function everyInPlace(nodes: readonly Node[]): Rule {
   return (judgement, instance, pointer, named, isTold) => {
     let holds = true;
     for (const each of nodes) {
-      const found = judgement.judge(each, instance, pointer, isTold);
-      if (found === undefined) holds = false;
-      else named.merge(found);
+      if (holdsInPlace(each, judgement, { value: instance, pointer, named, isTold })) continue;
+      if (!isTold) return false;
+      holds = false;
     }
     return holds;
   };
@@ -715,7 +832,7 @@ function alternatives(keyword: string, isMet: (holding: number) => boolean): Key
       const found = nodes
         .map((each) => judgement.judge(each, instance, pointer, false))
         .filter((each) => each !== undefined);
-      for (const each of found) named.merge(each);
+      for (const each of found) judgement.merge(named, each);
       return isMet(found.length);
     };
   };
@@ -728,11 +845,10 @@ type IsKnown = (judgement: Judgement, key: string, named: Named) => boolean;
 function onOthers(node: Node, keyword: string, isKnown: IsKnown): Rule {
   return onObjects((judgement, object, pointer, named, isTold) => {
     let holds = true;
-    for (const key of Object.keys(object)) {
-      judgement.spend();
+    for (const key of judgement.keys(object)) {
       if (isKnown(judgement, key, named)) continue;
       if (node.isFalse) {
-        if (isTold) judgement.fault(pointer + pointerStep(key), keyword);
+        if (isTold) judgement.fault(pointerTo(pointer, key), keyword);
         holds = false;
       } else if (!inner(judgement, node, { value: object[key], pointer, key, named, isTold })) holds = false;
     }
@@ -751,7 +867,7 @@ function prefix(nodes: readonly Node[], judgement: Judgement, { list, pointer, n
   let holds = true;
   for (const [index, node] of nodes.entries()) {
     if (index >= list.length) break;
-    if (!inner(judgement, node, { value: list[index], pointer, key: String(index), named, isTold })) holds = false;
+    if (!element(judgement, node, list[index], { index, pointer, named, isTold })) holds = false;
   }
   named.items = Math.max(named.items, Math.min(nodes.length, list.length));
   return holds;
@@ -760,7 +876,7 @@ function prefix(nodes: readonly Node[], judgement: Judgement, { list, pointer, n
 function every(node: Node, from: number, judgement: Judgement, { list, pointer, named, isTold }: ListContext): boolean {
   let holds = true;
   for (let index = from; index < list.length; index += 1)
-    if (!inner(judgement, node, { value: list[index], pointer, key: String(index), named, isTold })) {
+    if (!element(judgement, node, list[index], { index, pointer, named, isTold })) {
       holds = false;
       if (!isTold) break;
     }
@@ -780,28 +896,34 @@ function lacksNone(
   object: Members,
   { judgement, pointer, isTold, keyword }: LackContext,
 ): boolean {
-  const missing = names.filter((name) => !Object.hasOwn(object, name));
-  if (isTold) for (const name of missing) judgement.fault(pointer + pointerStep(name), keyword);
-  return missing.length === 0;
+  judgement.spendOn(names.length);
+  let lacks = false;
+  for (const name of names) {
+    if (Object.hasOwn(object, name)) continue;
+    if (!isTold) return false;
+    lacks = true;
+    judgement.fault(pointerTo(pointer, name), keyword);
+    if (judgement.faults.length >= MAX_FAULTS) break;
+  }
+  return !lacks;
 }
 
 /** A rule on the members that must stand beside others. */
 function requiredBeside(all: readonly (readonly [string, readonly string[]])[], keyword: string): Rule {
-  return onObjects((judgement, object, pointer, _named, isTold) =>
-    all.every(
+  return onObjects((judgement, object, pointer, _named, isTold) => {
+    judgement.spendOn(all.length);
+    return all.every(
       ([key, names]) =>
         !Object.hasOwn(object, key) || lacksNone(names, object, { judgement, pointer, isTold, keyword }),
-    ),
-  );
+    );
+  });
 }
 
 function dependent(nodes: readonly (readonly [string, Node])[]): Rule {
-  return onObjects((judgement, object, pointer, named, isTold) =>
-    nodes.every(([key, node]) => {
-      if (!Object.hasOwn(object, key)) return true;
-      const found = judgement.judge(node, object, pointer, isTold);
-      if (found !== undefined) named.merge(found);
-      return found !== undefined;
-    }),
-  );
+  return onObjects((judgement, object, pointer, named, isTold) => {
+    judgement.spendOn(nodes.length);
+    return nodes.every(([key, node]) => {
+      return !Object.hasOwn(object, key) || holdsInPlace(node, judgement, { value: object, pointer, named, isTold });
+    });
+  });
 }

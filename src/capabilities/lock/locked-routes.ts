@@ -42,19 +42,34 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
   /** The watches of the configuration that was built last. */
   const built = new Map<string, Watch>();
 
-  function watchOf({ name, upstream }: Route, lock: Lock): Watch {
+  /** What is kept of other servers is that of the configuration that was built last. */
+  function strictOf({ name }: Route, { isStrict }: Lock): StrictCalls | undefined {
+    if (isStrict !== true) return undefined;
+    return new StrictCalls(() => {
+      const sum = { schemas: 0, bytes: 0 };
+      for (const [other, { comparison }] of built) {
+        if (other === name) continue;
+        sum.schemas += comparison.strict?.kept.schemas ?? 0;
+        sum.bytes += comparison.strict?.kept.bytes ?? 0;
+      }
+      return sum;
+    });
+  }
+
+  function watchOf(route: Route, lock: Lock): Watch {
+    const { name, upstream } = route;
     const asked = { url: serverUrl(upstream), headers: questionHeaders(upstream) };
     const known = watches.get(name);
     if (known?.url !== asked.url)
       return createWatch(
         name,
-        { ...asked, lock, comparison: new LockComparison(lock.approved, strictOf(lock)) },
+        { ...asked, lock, comparison: new LockComparison(lock.approved, strictOf(route, lock)) },
         watchParts,
       );
     const asksAlike = isDeepStrictEqual([...known.headers], [...asked.headers]);
     if (asksAlike && isDeepStrictEqual(known.lock, lock)) return known;
     // What the server showed is compared with the new lock at once: no call has to wait for the next look.
-    const comparison = known.comparison.with(lock.approved, strictOf(lock));
+    const comparison = known.comparison.with(lock.approved, strictOf(route, lock));
     return createWatch(name, { ...asked, lock, comparison }, watchParts);
   }
 
@@ -85,7 +100,9 @@ export function createLockedRoutes(watchParts: WatchParts): LockedRoutes {
     },
     use(routes) {
       const before = watches;
-      watches = new Map([...built].filter(([name]) => routes.some((route) => route.name === name)));
+      const names = new Set(routes.map(({ name }) => name));
+      for (const name of built.keys()) if (!names.has(name)) built.delete(name);
+      watches = new Map(built);
       for (const [name, watch] of before) {
         if (watches.get(name) !== watch) watch.close();
         if (!watches.has(name)) observer.differing(name, undefined);
@@ -132,10 +149,6 @@ export interface RouteLock {
    * @throws as {@link guardedMessage} and {@link StrictCalls.requireResults}, only under `deny`.
    */
   guarded(text: string, asked?: DefinitionKind, action?: Action): string | undefined;
-}
-
-function strictOf({ isStrict }: Lock): StrictCalls | undefined {
-  return isStrict === true ? new StrictCalls() : undefined;
 }
 
 /** The parts of a lock on a route. */

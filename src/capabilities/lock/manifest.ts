@@ -33,10 +33,14 @@ export const lock: Capability = {
   joinStates: ([first]: readonly LockStates[]) => ({ locks: first?.locks ?? [] }),
   commands: { after: 'check', of: lockCommands },
   examine: async (config) => (await import('./doctor.ts')).examineLocks(config),
-  notesOn: (route, attempt) => (mayRefuse(route, attempt) ? [note] : []),
+  notesOn(route, attempt) {
+    if (!mayRefuse(route, attempt)) return [];
+    return lockOf.of(route)?.isStrict === true ? [note, strictNote] : [note];
+  },
 };
 
 const note = 'lock: deny: the running gateway also refuses what is not as approved, and sallyport doctor compares it';
+const strictNote = 'calls: strict: it also refuses arguments that the approved schema does not allow or name';
 
 /** Whether the lock of a route may refuse an attempt that its policy allows. */
 function mayRefuse(route: Pick<Route, 'slots'>, attempt: Attempt): boolean {

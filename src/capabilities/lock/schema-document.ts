@@ -9,6 +9,13 @@ import { keysOf } from '../../core/lib/json/pointer.ts';
 
 /** How many schemas may be nested in each other. */
 const MAX_DEPTH = 64;
+/**
+ * The steps of reading one schema: a schema, a reference, a value, or some characters each. They take at most about
+ * 25 ms of processor time.
+ */
+const MAX_STEPS = 8_000;
+/** How many characters of URIs, pointers and values are a step. */
+const CHARACTERS = 64;
 /** The longest `$id` and the longest reference to another resource, in characters. */
 const MAX_URI = 1024;
 /** The base of a document without an absolute `$id`, 2020-12 §9.1.1. */
@@ -67,6 +74,7 @@ export class SchemaDocument {
   /** The resource of each object that is a schema. */
   readonly #resourceOf = new Map<Members, OpenResource>();
   #hasDynamicAnchors = false;
+  #steps = 0;
 
   /** @throws {SchemaFault} */
   constructor(root: unknown) {
@@ -81,6 +89,17 @@ export class SchemaDocument {
   /** Whether any schema has a `$dynamicAnchor`. */
   get hasDynamicAnchors(): boolean {
     return this.#hasDynamicAnchors;
+  }
+
+  /** @throws {SchemaFault} once all that was read of the document takes too many steps. */
+  spend(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MAX_STEPS) throw new SchemaFault(`more than ${MAX_STEPS} steps to read it`);
+  }
+
+  /** Counts the characters of a part of the document. */
+  spendOn(text: string): void {
+    this.spend(1 + Math.floor(text.length / CHARACTERS));
   }
 
   /** Its resources that have a `$dynamicAnchor` of this name. */
@@ -100,6 +119,7 @@ export class SchemaDocument {
    */
   target(reference: unknown, from: Members): Target {
     if (typeof reference !== 'string') throw new SchemaFault('a reference that is no text');
+    this.spendOn(reference);
     const [uri = '', ...rest] = reference.split('#');
     const nowhere = (): SchemaFault => new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
     let fragment: string;
@@ -109,7 +129,7 @@ export class SchemaDocument {
       throw nowhere();
     }
     const base = this.#openResourceOf(from);
-    const resource = uri === '' ? base : this.#resources.get(resolved(uri, base.uri, '$ref'));
+    const resource = uri === '' ? base : this.#resources.get(this.#resolved(uri, base.uri, '$ref'));
     if (resource === undefined)
       throw new SchemaFault(`$ref ${describeValue(reference)}, which leads out of the schema`);
     if (fragment === '') return { schema: resource.root, dynamicAnchor: undefined };
@@ -153,6 +173,7 @@ export class SchemaDocument {
     { depth, isKnownPlace }: { readonly depth: number; readonly isKnownPlace: boolean },
   ): void {
     if (!isObject(schema) || this.#resourceOf.has(schema)) return;
+    this.spend(1);
     if (depth > MAX_DEPTH) throw new SchemaFault(`more than ${MAX_DEPTH} nested schemas`);
     const declared = schema['$schema'];
     if (declared !== undefined && dialectOf(declared) !== this.dialect)
@@ -197,9 +218,20 @@ export class SchemaDocument {
       name(parent.anchors, fragment, schema);
       return parent;
     }
-    const absolute = resolved(uri, parent.uri, '$id');
+    const absolute = this.#resolved(uri, parent.uri, '$id');
     const isRootAgain = schema === this.root && absolute === parent.uri;
     return isRootAgain ? parent : this.#open(absolute, schema);
+  }
+
+  /** A URI reference as an absolute URI without fragment, RFC 3986 §5. */
+  #resolved(reference: string, base: string, keyword: string): string {
+    if (reference.length > MAX_URI) throw new SchemaFault(`${keyword} of more than ${MAX_URI} characters`);
+    this.spendOn(base);
+    try {
+      return new URL(reference, base).href;
+    } catch {
+      throw new SchemaFault(`${keyword} ${describeValue(reference)} is no URI`);
+    }
   }
 }
 
@@ -214,14 +246,4 @@ function name(anchors: Map<string, Members>, anchor: unknown, schema: Members): 
   if (anchors.has(anchor) && anchors.get(anchor) !== schema)
     throw new SchemaFault(`anchor ${describeValue(anchor)} twice`);
   anchors.set(anchor, schema);
-}
-
-/** A URI reference as an absolute URI without fragment, RFC 3986 §5. */
-function resolved(reference: string, base: string, keyword: string): string {
-  if (reference.length > MAX_URI) throw new SchemaFault(`${keyword} of more than ${MAX_URI} characters`);
-  try {
-    return new URL(reference, base).href;
-  } catch {
-    throw new SchemaFault(`${keyword} ${describeValue(reference)} is no URI`);
-  }
 }

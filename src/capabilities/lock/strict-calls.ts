@@ -7,9 +7,19 @@ import { compileSchema, type Faults, type Judge } from './json-schema.ts';
 import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
 
-/** The most schemas of a server, and their bytes in all. */
-const MAX_SCHEMAS = 10_000;
-const MAX_BYTES = 16 * 1024 * 1024;
+/** Schemas that are kept compiled. */
+interface KeptSchemas {
+  readonly schemas: number;
+  readonly bytes: number;
+}
+
+/** The steps of judging a result, which may be longer than arguments: about 25 ms at most. */
+const STEPS_OF_RESULT = 100_000;
+
+/** The most schemas of a process. */
+const most: KeptSchemas = { schemas: 10_000, bytes: 16 * 1024 * 1024 };
+const none: KeptSchemas = { schemas: 0, bytes: 0 };
+const noRoom = `more than ${most.schemas} schemas, or ${most.bytes} bytes of them, in the process`;
 
 interface ToolSchemas {
   readonly input: Judge | undefined;
@@ -25,9 +35,22 @@ export class StrictCalls {
   #bytes = 0;
   /** How many tools have an output schema. */
   #outputs = 0;
+  readonly #ofOthers: () => KeptSchemas;
 
+  /** @param ofOthers What the process keeps of other servers. */
+  constructor(ofOthers = () => none) {
+    this.#ofOthers = ofOthers;
+  }
+
+  /** What is kept of this server. A tool counts as two schemas. */
+  get kept(): KeptSchemas {
+    return { schemas: 2 * this.#tools.size, bytes: this.#bytes };
+  }
+
+  /** Whether the schemas of a tool need not be taken again. Those that found no room may find some later. */
   has(name: string): boolean {
-    return this.#tools.has(name);
+    const known = this.#tools.get(name);
+    return known !== undefined && known.fault !== noRoom;
   }
 
   /** Takes the schemas of a definition, in place of earlier ones. */
@@ -37,7 +60,13 @@ export class StrictCalls {
     this.#bytes -= before?.bytes ?? 0;
     this.#outputs -= before?.output === undefined ? 0 : 1;
     this.#tools.delete(name);
-    const compiled = compiledSchemas(schemas, MAX_BYTES - this.#bytes, MAX_SCHEMAS - 2 * this.#tools.size);
+    const others = this.#ofOthers();
+    const { kept } = this;
+    const room = {
+      schemas: most.schemas - kept.schemas - others.schemas,
+      bytes: most.bytes - kept.bytes - others.bytes,
+    };
+    const compiled = compiledSchemas(schemas, room);
     this.#tools.set(name, compiled);
     this.#bytes += compiled.bytes;
     this.#outputs += compiled.output === undefined ? 0 : 1;
@@ -153,7 +182,8 @@ export class StrictCalls {
       if (isObject(later)) this.#requireResult(later, tool, action);
       return;
     }
-    const faults = content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false);
+    const faults =
+      content === undefined ? [{ pointer: '', keyword: 'required' }] : output(content, false, STEPS_OF_RESULT);
     if (faults.length === 0) return;
     const detail = `wanted structuredContent as the output schema of the tool says: ${inWords(faults)}`;
     throw new Denial('upstream.invalid', detail, { messageId });
@@ -188,14 +218,10 @@ function inWords(faults: Faults): string {
   return words.join(', ');
 }
 
-function compiledSchemas(
-  { input, output }: NonNullable<Definition['schemas']>,
-  room: number,
-  count: number,
-): ToolSchemas {
+function compiledSchemas({ input, output }: NonNullable<Definition['schemas']>, room = most): ToolSchemas {
   const bytes = Buffer.byteLength(JSON.stringify([input, output]));
   const unused = { input: undefined, output: undefined, bytes: 0 } as const;
-  if (bytes > room || count < 2) return { ...unused, fault: 'schemas beyond those that are kept' };
+  if (bytes > room.bytes || room.schemas < 2) return { ...unused, fault: noRoom };
   try {
     if (input === undefined) throw new SchemaFault('no inputSchema');
     const compiled = { input: compileSchema(input), output: output === undefined ? undefined : compileSchema(output) };
@@ -208,5 +234,5 @@ function compiledSchemas(
 
 /** Why the schemas of a definition cannot be used for strict calls; undefined: they can. */
 export function schemaFault({ schemas }: Definition): string | undefined {
-  return schemas && compiledSchemas(schemas, MAX_BYTES, MAX_SCHEMAS).fault;
+  return schemas && compiledSchemas(schemas).fault;
 }

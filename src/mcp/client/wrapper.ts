@@ -22,7 +22,12 @@ export function namedCallIn(inputSchema: unknown): NamedCall | undefined {
   return name === undefined || args === undefined ? undefined : { name: `/${name}`, arguments: `/${args}` };
 }
 
+/** Whether values may have a type; `anyOf` and `oneOf` are how generators write a type or null. */
 function hasType(schema: unknown, wanted: string): boolean {
   const type = ownMember(schema, 'type');
-  return type === wanted || (Array.isArray(type) && type.includes(wanted));
+  if (type === wanted || (Array.isArray(type) && type.includes(wanted))) return true;
+  return ['anyOf', 'oneOf'].some((keyword) => {
+    const branches = ownMember(schema, keyword);
+    return Array.isArray(branches) && branches.some((each) => ownMember(each, 'type') === wanted);
+  });
 }

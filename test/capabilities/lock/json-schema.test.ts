@@ -163,6 +163,8 @@ describe('faults', () => {
 
   test('a pointer is cut at 128 characters', () => {
     expect(compileSchema(object)({ ['x'.repeat(300)]: 1 }, true)[0]?.pointer).toHaveLength(128);
+    const cut = compileSchema(object)({ ['\u{1f600}'.repeat(300)]: 1 }, true)[0]?.pointer ?? '';
+    expect([cut.length, cut.isWellFormed()]).toEqual([128, true]);
   });
 
   test.each([
@@ -179,6 +181,11 @@ describe('faults', () => {
     expect(compileSchema({ multipleOf: 0.01 })(0.075, false)).toHaveLength(1);
   });
 });
+
+/** An object with as many members. */
+function ofMembers(count: number, value: unknown = 1): object {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, value]));
+}
 
 describe('references', () => {
   test.each<[string, unknown, unknown, readonly string[]]>([
@@ -261,6 +268,16 @@ describe('a schema is not used', () => {
       /no keyword/,
     ],
     ['that leads to itself', { $ref: '#' }, /without end/],
+    [
+      'with a long way of references at one place',
+      {
+        $ref: '#/$defs/a0',
+        $defs: Object.fromEntries(
+          Array.from({ length: 300 }, (_, at) => [`a${at}`, at === 299 ? {} : { $ref: `#/$defs/a${at + 1}` }]),
+        ),
+      },
+      /more than 256 schemas/,
+    ],
     ['that leads to itself dynamically', { $dynamicAnchor: 'a', allOf: [{ $dynamicRef: '#a' }] }, /without end/],
     [
       'that leads to itself by others',
@@ -271,6 +288,34 @@ describe('a schema is not used', () => {
     ['with a slow name', { patternProperties: { '^(a|a)*$': {} } }, /patternProperties/],
     ['with no pattern', { pattern: '(' }, /no regular expression/],
     ['of more than 64 levels', deep(70), /64 nested/],
+    ['with too many schemas', { allOf: Array.from({ length: 8_000 }, () => ({})) }, /8000 steps/],
+    ['with too many schemas that are true', { anyOf: Array.from({ length: 8_000 }, () => true) }, /8000 steps/],
+    ['with too many values', { enum: Array.from({ length: 8_000 }, (_, at) => at) }, /8000 steps/],
+    [
+      'with too many ways of a $dynamicRef',
+      {
+        allOf: Array.from({ length: 200 }, (_, at) => ({
+          $id: String(at),
+          $dynamicAnchor: 'a',
+          items: { $dynamicRef: '#a' },
+        })),
+      },
+      /8000 steps/,
+    ],
+    [
+      'with too long ways of references',
+      {
+        $id: `http://a.example/${'b/'.repeat(480)}`,
+        $defs: { a: { $id: 'x' } },
+        allOf: Array.from({ length: 1_000 }, () => ({ $ref: 'x' })),
+      },
+      /8000 steps/,
+    ],
+    [
+      'with wide patterns',
+      { allOf: Array.from({ length: 99 }, (_, at) => ({ pattern: `^\\p{L}{1,60}${at}$` })) },
+      /too many/,
+    ],
     ['of more than 256 KiB', { description: 'x'.repeat(300_000) }, /of at most 262144/],
     ['with a type that there is not', { type: 'text' }, /type/],
     ['that is no schema', { properties: { a: 1 } }, /in place of a schema/],
@@ -289,6 +334,41 @@ test('a value that nests deeper than the stack is refused', () => {
   const text = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
   const judge = compileSchema({ type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { type: 'number' }] } } });
   expect(judge(JSON.parse(text), true)).not.toEqual([]);
+});
+
+test('a pattern that stands twice is one', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 60 }, (_, at) => [`^a${at}`, { pattern: `^b${at % 30}$` }]),
+  );
+  const schema = { patternProperties: properties, additionalProperties: false };
+  expect(faultsIn(schema, { a7: 'b7' })).toEqual([]);
+  expect(faultsIn(schema, { a7: 'b8' })).toEqual(['/a7 pattern']);
+});
+
+test.each<[string, unknown, unknown]>([
+  ['members of an object', { allOf: Array.from({ length: 60 }, () => ({ maxProperties: 9_999 })) }, ofMembers(9_000)],
+  ['names of a schema', { items: { properties: ofMembers(3_000, {}) } }, Array.from({ length: 1_000 }, () => ({}))],
+  [
+    'required names',
+    { items: { required: Object.keys(ofMembers(3_000)) } },
+    Array.from({ length: 40 }, () => ofMembers(3_000)),
+  ],
+  [
+    'what schemas at one place name',
+    { allOf: [{ additionalProperties: {} }, ...Array.from({ length: 60 }, () => ({ additionalProperties: {} }))] },
+    ofMembers(2_000),
+  ],
+  ['equal values', { uniqueItems: true }, [['x'.repeat(700_000)]]],
+  ['characters beyond Latin', { pattern: '^\\p{L}*\\p{N}$' }, 'a'.repeat(20_000)],
+])('a judgement counts %s', (_name, schema, value) => {
+  expect(compileSchema(schema)(value, true)).toEqual([{ pointer: '', keyword: 'budget' }]);
+});
+
+test('a message as large as may be is judged: 1,000 objects of nine members', () => {
+  const properties = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`m${at}`, { type: 'number' }]));
+  const schema = { type: 'object', properties: { list: { type: 'array', items: { type: 'object', properties } } } };
+  const list = Array.from({ length: 1_000 }, () => Object.fromEntries(Object.keys(properties).map((key) => [key, 1])));
+  expect(compileSchema(schema)({ list }, true)).toEqual([]);
 });
 
 test('a judgement ends by its budget, whatever schema and value are', () => {

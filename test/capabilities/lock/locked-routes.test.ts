@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLockedRoutes, type LockedRoutes } from '../../../src/capabilities/lock/locked-routes.ts';
 import { lockOf as lockSlot, type Lock } from '../../../src/capabilities/lock/settings.ts';
-import { definitionOf } from '../../../src/mcp/guarded-message.ts';
+import { definitionOf, definitionsIn } from '../../../src/mcp/guarded-message.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Action } from '../../../src/core/model/grant.ts';
 import { type Definition, definitionKey } from '../../../src/mcp/definitions.ts';
@@ -343,4 +343,37 @@ test('under report nothing is refused, changed or thrown', async () => {
   expect(events.at(-1)).toBe('warn: an answer cannot be compared with the lock');
   expect(fields.at(-1)).toEqual({ route: 'tools', detail: expect.stringMatching(/./) });
   expect(lock?.mode).toBe('report');
+});
+
+describe('calls: strict', () => {
+  const withSchema = (name: string, length: number): Definition => {
+    const inputSchema = { type: 'object', description: 'x'.repeat(length) };
+    return definitionsIn('tool', [{ name, inputSchema }])[0] as Definition;
+  };
+  const strictRoute = (name: string, ...all: readonly Definition[]): Route =>
+    routeWith({ ...lockOf('deny', ...all), isStrict: true }, `http://${name}`, '/mcp', name);
+
+  test('the schemas of all servers of a process have one limit, and a server that is gone makes room', async () => {
+    const large = Array.from({ length: 70 }, (_, at) => withSchema(at === 0 ? 'pay' : `t${at}`, 240 * 1024));
+    const [first, second] = [strictRoute('first', ...large), strictRoute('second', withSchema('pay', 100_000))];
+    shown = large;
+    await compared(first);
+    routes.of(first);
+    routes.of(second);
+    shown = [withSchema('pay', 100_000)];
+    routes.use([first, second]);
+    await timers.pass(0);
+    expect([outcome(first), outcome(second)]).toEqual(['allowed', 'tool.changed']);
+    use(second);
+    await timers.pass(MINUTE);
+    expect(outcome(second)).toBe('allowed');
+  });
+
+  test('schemas that were not approved are neither kept nor told to other processes', async () => {
+    shown = [withSchema('pay', 1_000_000), withSchema('new', 1_000_000)];
+    await compared(strictRoute('tools', withSchema('pay', 10)));
+    const told = shared.flatMap(([, sightings]) => sightings);
+    expect(told).toHaveLength(2);
+    expect(JSON.stringify(told).length).toBeLessThan(1_000);
+  });
 });

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { z } from 'zod';
 import { expect, test } from 'vitest';
 import { McpServer } from '@modelcontextprotocol/server';
 import { lockFileText } from '../../../src/capabilities/lock/lock-file.ts';
@@ -85,4 +86,21 @@ test('says nothing of a server that cannot be reached, does not serve its host, 
   expect(await examined(elsewhere, 'lock: deny')).toEqual([]);
   expect(await examined('http://127.0.0.1:1/mcp', 'lock: deny')).toEqual([]);
   expect(await examined('http://127.0.0.1:1/mcp', '{}')).toEqual([]);
+});
+
+test('names the tools whose schemas `calls: strict` cannot use', async () => {
+  const handle = mcpHandler(() => {
+    const server = new McpServer({ name: 'x', version: '1' });
+    const inputSchema = z.object({ a: z.string().regex(/^(a+)+$/) });
+    server.registerTool('slow', { inputSchema }, () => ({ content: [] }));
+    return server;
+  });
+  const url = await serving((request, response) => void handle(request, response));
+  const lock = lockFileText('tools', url, await listDefinitions(url));
+  const ok = `ok routes.mcp.policy.lock: ${url} shows what tools.lock.yaml approves`;
+  expect(await linesOf(examined(url, 'lock: deny', lock))).toEqual([ok]);
+  expect(await linesOf(examined(url, 'lock: deny\ncalls: strict', lock))).toEqual([
+    ok,
+    expect.stringMatching(/^warn .*: calls: strict refuses tool "slow": pattern /),
+  ]);
 });

@@ -52,3 +52,9 @@ test.each([
   const properties = Object.fromEntries(Object.entries(types).map(([key, type]) => [key, { type }]));
   expect(namedCallIn({ type: 'object', properties, required })).toEqual(expected);
 });
+
+test('arguments that may be null are an object too', () => {
+  const parameters = { anyOf: [{ type: 'object' }, { type: 'null' }], default: null };
+  const schema = { properties: { tool_name: { type: 'string' }, parameters }, required: ['tool_name'] };
+  expect(namedCallIn(schema)).toEqual({ name: '/tool_name', arguments: '/parameters' });
+});

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { compileSchema } from '../../../src/capabilities/lock/json-schema.ts';
 import { canonicalTarget, createRouter } from '../../../src/core/gateway/route/router.ts';
 import { readJwkSet } from '../../../src/tokens/servers/jwk-set.ts';
 import type { Rewriting } from '../../../src/mcp/body-filter.ts';
@@ -66,6 +67,17 @@ const lists: Rewriting = {
   rewrite: (text) => filteredMessage(text, () => true),
   mustRead: true,
 };
+interface Call {
+  readonly params: { readonly arguments: unknown };
+}
+
+/** Schemas that look at their values in all ways. */
+const judges = [
+  { additionalProperties: { anyOf: [{ type: 'number' }, { $ref: '#' }, {}] } },
+  { allOf: Array.from({ length: 60 }, (_, at) => ({ maxProperties: 20_000 + at })), unevaluatedProperties: true },
+  { patternProperties: { '^a[a-z]*$': {}, '^(?:a?){8}b$': {}, '^\\p{L}*\\p{N}$': {} }, additionalProperties: true },
+  { properties: { list: { uniqueItems: true, contains: { const: { a: [1] } } }, text: { minLength: 500_000 } } },
+].map((schema) => compileSchema(schema));
 const algorithms = new Set(['ES256', 'RS256']);
 
 export const readers: Readonly<Record<string, Reader>> = {
@@ -137,6 +149,19 @@ export const readers: Readonly<Record<string, Reader>> = {
     party: 'transmitter',
     most: MiB,
     read: (text) => namedTokens(JSON.parse(text), [{ issuer: 'https://as.example' } as never]),
+  },
+  'schema of a tool': {
+    party: 'upstream',
+    most: 256 * KiB,
+    read: (text) => compileSchema(JSON.parse(text)),
+  },
+  'arguments of a strict call': {
+    party: 'caller',
+    most: MiB,
+    read(text) {
+      const { id } = readMessage(Buffer.from(text), noHeaders, messageLimits);
+      return judges.flatMap((judge) => judge((JSON.parse(text) as Call).params.arguments, id !== null));
+    },
   },
   'URL of a client': { party: 'client', most: 56 * KiB, read: matches },
 };
