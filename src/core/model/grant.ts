@@ -39,7 +39,7 @@ export interface Action {
   readonly trace: TraceContext | undefined;
   /** Whether the answer may contain task ids or a `requestState`, which the gateway then binds to the caller. */
   readonly mayYieldHandle: boolean;
-  /** The upstream's ids of the only tasks that the answer may bind, each with its origin; undefined: it may make any. */
+  /** The upstream's ids of the only tasks that an answer may bind, with their origin; undefined: it may make any. */
   readonly tasks: ReadonlyMap<string, TaskOrigin> | undefined;
   /** The {@link CountedCall.id} of the round before, if the message continues a counted call by its `requestState`. */
   readonly continues: string | undefined;
