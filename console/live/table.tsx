@@ -21,12 +21,15 @@ const columns: Columns<DecisionRow> = {
   called: { head: 'called', look: 'mono', text: ({ called }) => called },
   caller: {
     head: 'caller',
-    cell: ({ subject, clientId }) => (
-      <>
-        {subject ?? ''}
-        {clientId !== undefined && <span class="muted">{subject === undefined ? clientId : ` · ${clientId}`}</span>}
-      </>
-    ),
+    cell: ({ subject, clientId }) => {
+      const [name, more] = namesOf(subject, clientId);
+      return (
+        <>
+          {name}
+          <span class="muted">{more}</span>
+        </>
+      );
+    },
     title: ({ subject, clientId, address }) => [subject, clientId, address].filter(Boolean).join(' · '),
   },
   why: {
@@ -35,6 +38,15 @@ const columns: Columns<DecisionRow> = {
     title: (row) => (row.reason === undefined ? whyOf(row) : `${row.reason}: ${whyOf(row)}`),
   },
 };
+
+/** What a row names a caller by, with what tells callers of this kind apart. The column may cut it at its end. */
+function namesOf(subject = '', clientId = ''): readonly [name: string, more: string] {
+  if (subject === '' || clientId === '') return [subject, clientId];
+  // RFC 9068 §2.2: the subject of a token without a person is the client itself.
+  if (subject === clientId) return [subject, ' for itself'];
+  // The subject of a workload is a hash.
+  return clientId.startsWith('workload:') ? [clientId, ` · ${subject}`] : [subject, ` · ${clientId}`];
+}
 
 /** Decisions, one line each; on a narrow screen two. */
 export function DecisionTable({

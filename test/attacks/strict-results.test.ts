@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { asEvents, asJson, type LockedWorld, startLockedWorld } from '../worlds/locked.ts';
-import { request } from '../worlds/mcp.ts';
+import { modernRequest, request } from '../worlds/mcp.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 
 const inputSchema = { type: 'object' } as const;
@@ -161,5 +161,36 @@ describe('R-365: the result of a task', () => {
 
   test('of a tool without an output schema passes', async () => {
     expect(await asked('tasks/result', await created('free'), '{"content":[]}')).toContain('content');
+  });
+});
+
+describe('in MCP 2026-07-28', () => {
+  const capabilities = { 'io.modelcontextprotocol/tasks': {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  async function sent(method: string, params: Record<string, unknown>, text: string, form = asJson): Promise<string> {
+    world.form = (response) => form(response, text);
+    const taskId = params['taskId'];
+    const { message: asked, headers } = modernRequest(method, params, capabilities);
+    const named = typeof taskId === 'string' ? { ...headers, 'mcp-name': taskId } : headers;
+    const response = await world.send(asked, { headers: named });
+    return response.text().catch(() => '');
+  }
+
+  test('a result is judged in the answer, in a task and in what a subscription tells of it', async () => {
+    const pay = { name: 'pay', arguments: {} };
+    const complete = (result: string): string => result.replace('{', '{"resultType":"complete",');
+    expect(await sent('tools/call', pay, message(complete(good)))).toContain('structuredContent');
+    expect(await sent('tools/call', pay, message(complete(bad)))).toContain('upstream.invalid');
+    const created = await sent('tools/call', pay, message('{"resultType":"task","taskId":"t","status":"working"}'));
+    const { taskId } = (JSON.parse(created) as { result: { taskId: string } }).result;
+    const task = (result: string): string => `{"taskId":"t","status":"completed","result":${result}}`;
+    const got = (result: string): string => message(complete(task(result)));
+    expect(await sent('tasks/get', { taskId }, got(good))).toContain('structuredContent');
+    expect(await sent('tasks/get', { taskId }, got(bad))).toContain('upstream.invalid');
+    const told = (result: string): string =>
+      `{"jsonrpc":"2.0","method":"notifications/tasks","params":${task(result)}}`;
+    const listen = async (result: string): Promise<string> =>
+      sent('subscriptions/listen', { notifications: { taskIds: [taskId] } }, told(result), asEvents);
+    expect(await listen(good)).toContain('structuredContent');
+    expect(await listen(bad)).not.toContain('structuredContent');
   });
 });

@@ -89,13 +89,10 @@ async function compilerProblems(name: string): Promise<readonly string[]> {
 async function coreProblems(): Promise<readonly string[]> {
   if (!withCore) return [];
   await cp(join(root, 'vitest.config.ts'), join(copy, 'vitest.config.ts'));
-  return problemsOf(join(root, 'node_modules/.bin/vitest'), [
-    'run',
-    '--maxWorkers=1',
-    'test/core/lib',
-    'test/core/model',
-    'test/core/gateway',
-  ]);
+  const folders = ['test/core/lib', 'test/core/model', 'test/core/gateway'];
+  const lines = await problemsOf(join(root, 'node_modules/.bin/vitest'), ['run', '--maxWorkers=1', ...folders]);
+  const failed = lines.filter((line) => line.includes('FAIL'));
+  return failed.length > 0 ? failed : lines;
 }
 
 async function problemsOf(command: string, options: readonly string[]): Promise<readonly string[]> {
@@ -103,8 +100,12 @@ async function problemsOf(command: string, options: readonly string[]): Promise<
     await run(command, options, { cwd: copy, maxBuffer: 64 * 1024 * 1024 });
     return [];
   } catch (error) {
-    const { stdout = '', message } = error as Error & { readonly stdout?: string };
-    return (stdout.trim() || message).split('\n');
+    const {
+      stdout = '',
+      stderr = '',
+      message,
+    } = error as Error & { readonly stdout?: string; readonly stderr?: string };
+    return ((stdout + stderr).trim() || message).split('\n');
   }
 }
 

@@ -59,6 +59,7 @@ class Person {
   readonly browser: Browser = createBrowser();
   readonly #at: At;
   readonly #headers: Record<string, string>;
+  #shown = '';
   html = '';
   status = 0;
   retryAfter: string | null = null;
@@ -83,6 +84,11 @@ class Person {
     return this.#fetch(`${this.#at.issuer}/device`, { user_code: code, [decision]: 'yes' });
   }
 
+  /** Answers the page of the sign-in that is shown now. */
+  async submit(form: Record<string, string>): Promise<this> {
+    return this.#fetch(this.#shown, form);
+  }
+
   async #fetch(start: string, form?: Record<string, string>): Promise<this> {
     let url = new URL(start);
     const xsrf = /name="xsrf" value="([^"]*)"/.exec(this.html)?.[1] ?? '';
@@ -96,6 +102,7 @@ class Person {
         response.headers.get('location') ??
         /http-equiv="refresh" content="0; url=([^"]*)"/.exec(this.html)?.[1]?.replaceAll('&amp;', '&');
       if (next === undefined) {
+        this.#shown = url.href;
         this.policies.push(response.headers.get('content-security-policy'));
         return this;
       }
@@ -486,6 +493,29 @@ test('a network has 600 visits of the page that live, and the pages of others ar
   const answers = await Promise.all(Array.from({ length: 620 }, (_, index) => visit(`2001:db8:8:${index}::1`)));
   expect(answers.filter((status) => status === 503)).toHaveLength(20);
   expect(await visit('2001:db8:9::1')).toBe(200);
+});
+
+test('where several providers are, the person is asked for an address too, and may still deny', async () => {
+  const own = await forThisTest(
+    startFrontDoorWorld({
+      frontDoor,
+      clock: () => Date.now() + ahead,
+      providerLines: `      domains: [acme.com]
+    partners: { issuer: https://partners.example, client_id: a, client_secret: s3cr3t-of-partners, domains: [partners.example] }`,
+    }),
+  );
+  for (const [form, shown, result] of [
+    [{ decision: 'approve', address: 'jane@acme.com' }, 'Your device is connected', { scope: 'read' }],
+    [{ decision: 'deny' }, 'Access was denied', { error: 'access_denied' }],
+  ] as const) {
+    const device = await begin({}, own);
+    const person = await approve(device, own);
+    expect(person.html).toContain('Your work address');
+    expect((await poll(device, {}, own)).body).toMatchObject({ error: 'authorization_pending' });
+    expect((await person.submit(form)).html).toContain(shown);
+    paused();
+    expect((await poll(device, {}, own)).body).toMatchObject(result);
+  }
 });
 
 test('of two answers to one code that were read at once, the second is refused', async () => {

@@ -54,7 +54,7 @@ export const parts: Readonly<Record<string, Part>> = {
     // Steps and conditions also say when they refuse; only proofs read that.
     tests: [
       'test/core/policy/*.test.ts',
-      'test/policy-parts/{approvals/approval,history/counting,history/rules}.test.ts',
+      'test/policy-parts/{approvals/approval,history/counting,history/over-time,history/rules}.test.ts',
       'test/policy-files/property.test.ts',
       'test/analysis/prove/{decisions,over-time}.test.ts',
     ],

@@ -4,17 +4,15 @@
  * @module
  */
 
-import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Field } from '../../core/config/field.ts';
 import type { Violation } from '../../core/config/schema.ts';
-import { entryOf, headerValue, plainUrl } from '../../core/config/values.ts';
+import { entryOf } from '../../core/config/values.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { quoted } from '../../core/lib/wording.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Capability } from '../capability.ts';
 import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
-import { decisionPoint, type DecisionPointSettings } from './settings.ts';
+import { decisionPoint, readPoints } from './settings.ts';
 
 export const decisionPoints: Capability = {
   name: 'decision_points',
@@ -33,21 +31,6 @@ export const decisionPoints: Capability = {
   ),
   examine: async (config) => (await import('./doctor.ts')).examineDecisionPoints(config),
 };
-
-function readPoints(field: Field<GatewayKeys['decision_points']>): ReadonlyMap<string, DecisionPointSettings> {
-  return new Map(
-    field.entries().map(([name, point]) => [
-      name,
-      {
-        name,
-        url: point.get('url').read(plainUrl) ?? '',
-        token: point.get('token').read(headerValue),
-        timeoutMs: point.get('timeout').duration(),
-        sendsArguments: point.get('arguments').isTrue(),
-      },
-    ]),
-  );
-}
 
 function insecurePoints({ routes }: Pick<Config, 'routes'>): readonly Violation[] {
   const risk =

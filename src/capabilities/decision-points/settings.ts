@@ -1,3 +1,6 @@
+import type { GatewayKeys } from '../../../schema/validators.js';
+import type { Field } from '../../core/config/field.ts';
+import { headerValue, plainUrl } from '../../core/config/values.ts';
 import { Slot } from '../../core/model/slot.ts';
 
 /** An external decision point, AuthZEN Authorization API 1.0, as `decision_points` describes it. */
@@ -15,3 +18,19 @@ export interface DecisionPointSettings {
 
 /** The decision point of a route: it must allow too what the policy allows. */
 export const decisionPoint = new Slot<DecisionPointSettings>();
+
+/** Reads `decision_points`, by their names. */
+export function readPoints(field: Field<GatewayKeys['decision_points']>): ReadonlyMap<string, DecisionPointSettings> {
+  return new Map(
+    field.entries().map(([name, point]) => [
+      name,
+      {
+        name,
+        url: point.get('url').read(plainUrl) ?? '',
+        token: point.get('token').read(headerValue),
+        timeoutMs: point.get('timeout').duration(),
+        sendsArguments: point.get('arguments').isTrue(),
+      },
+    ]),
+  );
+}

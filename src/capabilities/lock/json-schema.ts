@@ -480,7 +480,7 @@ function onObjects(
     !isObject(value) || test(judgement, value, pointer, named, isTold);
 }
 
-/** Judges an element of a list. Nothing is noted of one without members: lists are closed by their length. */
+/** Judges an element of a list. One without members is not noted: an element has no name that could be unknown. */
 function element(
   judgement: Judgement,
   node: Node,

@@ -170,7 +170,13 @@ async function examineAssertions(settings: AssertionIssuer): Promise<readonly Fi
 
 /** The subjects that known platforms write, by what their patterns begin with. */
 const subjectForms: readonly (readonly [issuer: RegExp, platform: string, form: RegExp, example: string])[] = [
-  [/^https:\/\/token\.actions\.githubusercontent\.com$/, 'GitHub', /^repo:/, 'repo:OWNER/NAME:ref:refs/heads/main'],
+  [
+    // An enterprise may have an issuer of its own, and a repository may choose the claims that `sub` consists of.
+    /^https:\/\/token\.actions\.githubusercontent\.com(?:\/|$)/,
+    'GitHub',
+    /^(?!system:)[a-z_]+:/,
+    'repo:OWNER/NAME:ref:refs/heads/main',
+  ],
   [/^https:\/\/gitlab\./, 'GitLab', /^project_path:/, 'project_path:GROUP/NAME:ref_type:branch:ref:main'],
   [
     /kubernetes|\/\/oidc\.eks\.|\/\/container\.googleapis\./,

@@ -39,19 +39,13 @@ export interface Action {
   readonly trace: TraceContext | undefined;
   /** Whether the answer may contain task ids or a `requestState`, which the gateway then binds to the caller. */
   readonly mayYieldHandle: boolean;
-  /**
-   * The upstream's ids of the only tasks that the answer may bind to the caller, each with the call that created it;
-   * undefined: it may create any.
-   */
+  /** The upstream's ids of the only tasks that an answer may bind, with their origin; undefined: it may make any. */
   readonly tasks: ReadonlyMap<string, TaskOrigin> | undefined;
   /** The {@link CountedCall.id} of the round before, if the message continues a counted call by its `requestState`. */
   readonly continues: string | undefined;
   /** Whether the client can send its user to a page, for an answer `input_required`. */
   readonly asksByUrl: boolean;
-  /**
-   * The bytes that the policy decided on, forwarded unchanged except for handles, which are the upstream's own again.
-   * Undefined: the body was not read and streams.
-   */
+  /** The bytes that were decided on, forwarded unchanged but for handles; undefined: the body streams unread. */
   readonly body: Buffer | undefined;
 }
 
@@ -83,9 +77,7 @@ export interface PresentedToken {
 /** The token of a call that outlives its decision: a stream or a WebSocket. */
 export interface HeldToken {
   readonly token: PresentedToken;
-  /**
-   * Validates the token again under the newest configuration, past every cache. Rejects with a {Denial} if it fails.
-   */
+  /** Validates the token again by the newest configuration, past every cache. Rejects with a {Denial} if it fails. */
   revalidate(): Promise<unknown>;
 }
 

@@ -15,7 +15,7 @@ import { createForward } from '../../core/gateway/forward/forward.ts';
 import { identityNames } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
-import { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
+import type { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
@@ -64,6 +64,11 @@ interface BrowserRules {
 
 /** CORS of the front door: a page of any origin can be a client, and cookies are never sent with its requests. */
 const anyOrigin = createCrossOrigin(() => true);
+
+/** `createAdmitUpgrade` refuses each handshake before. */
+const noUpgrade: Stages['forwardUpgrade'] = async () => {
+  throw new TypeError('no route takes WebSockets');
+};
 
 /** The wiring of one configuration. */
 export interface Wiring {
@@ -191,7 +196,7 @@ export function createWiring(
       gates,
       credential,
       forward: createForward(route, forwarding),
-      forwardUpgrade: createForwardUpgrade(route, forwarding),
+      forwardUpgrade: configScope.openUpgrade?.(route, forwarding) ?? noUpgrade,
       refuse: createRefuse(route, {
         ...refusing,
         elicits: route.protocol === 'mcp',
@@ -283,6 +288,8 @@ export interface ConfigScope {
   readonly capabilities: readonly Opened[];
   /** Undefined without an MCP route. */
   readonly openMcp: OpenMcpRoute | undefined;
+  /** Undefined without a route that takes WebSockets. */
+  readonly openUpgrade: typeof createForwardUpgrade | undefined;
 }
 
 /** The gateway of one configuration. */

@@ -71,12 +71,13 @@ describe.skipIf(!hasChromium)('Live in a browser', () => {
   });
 
   test.each([
-    [{ sub: 'report', client_id: 'report' }, 'the client report for itself'],
-    [{ sub: 'opaque-1', client_id: 'workload:github' }, 'a workload of github, opaque-1'],
-    [{ sub: 'carol', client_id: 'claude' }, 'carol by claude'],
-  ])('says which kind of caller %j is', async (caller, words) => {
+    [{ sub: 'report', client_id: 'report' }, 'report for itself', 'the client report for itself'],
+    [{ sub: 'opaque-1', client_id: 'workload:github' }, 'workload:github · opaque-1', 'a workload of github, opaque-1'],
+    [{ sub: 'carol', client_id: 'claude' }, 'carol · claude', 'carol by claude'],
+  ])('says which kind of caller %j is', async (caller, inRow, words) => {
     await world.call({ ...alice, ...caller }, 'get_balance');
     await page.goto(world.adminUrl);
+    expect(await rows(caller.sub).first().innerText()).toContain(inRow);
     await rows(caller.sub).first().click();
     await panel().getByText(words).first().waitFor();
     expect(await panel().innerText()).toContain(words);

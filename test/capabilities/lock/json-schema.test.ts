@@ -268,6 +268,16 @@ describe('a schema is not used', () => {
       /no keyword/,
     ],
     ['that leads to itself', { $ref: '#' }, /without end/],
+    [
+      'with a long way of references at one place',
+      {
+        $ref: '#/$defs/a0',
+        $defs: Object.fromEntries(
+          Array.from({ length: 300 }, (_, at) => [`a${at}`, at === 299 ? {} : { $ref: `#/$defs/a${at + 1}` }]),
+        ),
+      },
+      /more than 256 schemas/,
+    ],
     ['that leads to itself dynamically', { $dynamicAnchor: 'a', allOf: [{ $dynamicRef: '#a' }] }, /without end/],
     [
       'that leads to itself by others',

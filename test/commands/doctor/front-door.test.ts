@@ -291,6 +291,8 @@ describe('callers without a browser', () => {
 
   test.each([
     ['https://token.actions.githubusercontent.com', 'acme/*', 'repo:acme/*:**', 'GitHub'],
+    ['https://token.actions.githubusercontent.com', 'system:x', 'repository_owner:acme:environment:prod', 'GitHub'],
+    ['https://token.actions.githubusercontent.com/acme', 'acme/*', 'repo:acme@1/*:**', 'GitHub'],
     ['https://gitlab.com', 'acme/*', 'project_path:acme/*:**', 'GitLab'],
     ['https://kubernetes.default.svc', 'agents:*', 'system:serviceaccount:agents:*', 'Kubernetes'],
   ])('warns of a subject that %s never writes', async (issuer, odd, usual, name) => {

@@ -1,5 +1,3 @@
-import { historyKey } from '../../../src/policy-parts/history/key.ts';
-import type { CallHistory } from '../../../src/policy-parts/history/call-history.ts';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
 import type { Attempt, Decision, McpAttempt, McpTarget, PolicyDecision } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
@@ -36,18 +34,6 @@ export function caller({ scope = '', claims = {}, lifetime = 900 }: Given = {}):
 }
 
 export const alice = caller({ claims: { tenant: 'acme' } });
-
-/** What rules over time make of a call. */
-export function historyOf(
-  document: PolicyDocument,
-  attempt: Attempt,
-  principal: Principal = alice,
-  exact?: () => unknown,
-): CallHistory | undefined {
-  return historyKey
-    .inPlan(compilePolicy('test', document).decide(principal, attempt).plan)
-    ?.of(principal, attempt, exact);
-}
 
 /** A call of a tool. */
 export function call(tool: string | undefined, args?: unknown): McpAttempt {

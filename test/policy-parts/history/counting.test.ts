@@ -6,7 +6,8 @@ import { type Attempt, unknownArguments } from '../../../src/core/model/policy.t
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
-import { alice, call, historyOf, message } from '../../core/policy/caller.ts';
+import { alice, call, message } from '../../core/policy/caller.ts';
+import { historyOf } from './history-of.ts';
 
 const claims = {
   tools: {

@@ -1,11 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { Path } from '../../../src/core/config/problems.ts';
+import { gateway, memberSchema, resolved, type Schema } from '../../../src/core/config/schema.ts';
 import { certificate } from '../../support/certificates.ts';
 
 const clientKey = JSON.stringify(generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' }));
 
-/** A configuration that uses every key there is. */
-export const everyKey: unknown = {
+/** A configuration that uses every key whose value must fit others, or that has no example. */
+const written: unknown = {
   public_url: 'https://127.0.0.1:8080',
   listen: '127.0.0.1:8081',
   console: { grafana: 'https://grafana.example/d/sallyport' },
@@ -290,6 +291,51 @@ export const everyKey: unknown = {
     },
   ],
 };
+
+interface Mapping {
+  readonly of: Record<string, unknown>;
+  readonly properties: Readonly<Record<string, Schema>>;
+  /** The path of its schema. */
+  readonly place: string;
+}
+
+function mappingsIn(value: unknown, schema: Schema = gateway, place = ''): readonly Mapping[] {
+  if (Array.isArray(value)) return value.flatMap((item) => mappingsIn(item, memberSchema(schema, 0), `${place}[]`));
+  if (typeof value !== 'object' || value === null) return [];
+  const { properties = {} } = resolved(schema);
+  const inner = Object.entries(value).flatMap(([key, member]) => {
+    return mappingsIn(
+      member,
+      memberSchema(schema, key) ?? {},
+      `${place}.${Object.hasOwn(properties, key) ? key : '*'}`,
+    );
+  });
+  return [{ of: value as Mapping['of'], properties, place }, ...inner];
+}
+
+function exampleOf(schema: Schema): unknown {
+  const { examples = [], enum: words = [], type, default: fallback } = resolved(schema);
+  return examples[0] ?? words.find((word) => word !== fallback) ?? (type === 'boolean' ? fallback !== true : undefined);
+}
+
+/** A document with an example of each key of the schema that it has nowhere: a new key is tested without a line here. */
+function completed(document: unknown): unknown {
+  const copy = structuredClone(document);
+  const mappings = mappingsIn(copy);
+  const used = new Set(mappings.flatMap(({ of, place }) => Object.keys(of).map((key) => `${place}.${key}`)));
+  for (const { of, properties, place } of mappings) {
+    for (const [key, schema] of Object.entries(properties)) {
+      const example = used.has(`${place}.${key}`) ? undefined : exampleOf(schema);
+      if (example === undefined) continue;
+      used.add(`${place}.${key}`);
+      of[key] = example;
+    }
+  }
+  return copy;
+}
+
+/** A configuration that uses every key there is. */
+export const everyKey: unknown = completed(written);
 
 /** Every place in a document, but not the whole. */
 export function places(document: unknown, path: Path = []): Path[] {

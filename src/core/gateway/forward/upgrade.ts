@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { createProxyServer } from 'http-proxy-3';
 import { Denial } from '../../model/denial.ts';
 import type { GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
@@ -9,9 +10,6 @@ import type { ForwardParts } from './forward.ts';
 import { OpenStream } from './open-streams.ts';
 import type { ResponseHeaders } from './response-headers.ts';
 import { createRequestHeaders, createUpstreamPath, receivedPath } from './upstream-request.ts';
-
-/** Loads the library. It brings Node's HTTPS and HTTP/2, a tenth of the time of a start, and few routes need it. */
-const loadLibrary = () => import('http-proxy-3');
 
 /**
  * Creates the forwarding of a route's WebSocket handshakes, RFC 6455 §4. Then bytes flow both ways until one side
@@ -29,11 +27,8 @@ export function createForwardUpgrade(
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
   const { origin, connectTimeoutMs, responseTimeoutMs } = route.upstream;
-  // Now, because it would delay all requests at the first handshake.
-  if (route.upgrade !== undefined) void loadLibrary();
 
   return async ({ call, grant, credential, held, counted }, head, refuse) => {
-    const { createProxyServer } = await loadLibrary();
     const socket: Duplex = call.request.socket;
     if (socket.destroyed) return;
     const proxy = createProxyServer({ target: origin, changeOrigin: true, connectTimeout: connectTimeoutMs });

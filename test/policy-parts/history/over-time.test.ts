@@ -5,7 +5,8 @@ import type { Attempt } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
-import { alice, call, caller, decide, faultsOf, historyOf, message, plain, told } from './caller.ts';
+import { alice, call, caller, decide, faultsOf, message, plain, told } from '../../core/policy/caller.ts';
+import { historyOf } from './history-of.ts';
 import { proofOf } from '../../analysis/prove/deciding.ts';
 
 describe('the policy refuses what a rule over time cannot count', () => {
