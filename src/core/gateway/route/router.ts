@@ -54,11 +54,6 @@ export function createRouter<Mounted>(
   };
 }
 
-interface Mounting<Mounted> {
-  readonly mounted: Mounted;
-  readonly segments: number;
-}
-
 function segmentCount(path: string): number {
   return path === '/' ? 0 : path.split('/').length - 1;
 }
