@@ -11,7 +11,7 @@ import { type Answer, startWorld } from '../worlds/gateway.ts';
 
 const adminToken = 'Kx7-0123-of-the-operators';
 
-test('the command says on standard error that no call waits', async () => {
+test('R-332: the command says on standard error that no call waits', async () => {
   const world = await forThisTest(
     startWorld({
       admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
