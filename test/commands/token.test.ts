@@ -224,7 +224,7 @@ describe('docs/callers.md', () => {
       yaml: '',
       files: {
         'bin/sallyport': `#!/bin/sh\n${sallyport} "$@"\n`,
-        'bin/npx': `#!/bin/sh\n[ "$1 $2" = "-y sallyport" ] && shift 2 && ${sallyport} "$@"\n`,
+        'bin/npx': `#!/bin/sh\n[ "$1 $2" = "--no sallyport" ] && shift 2 && ${sallyport} "$@"\n`,
         'bin/report': '#!/bin/sh\nprintf "reported <%s>" "$1"\n',
         ...files,
       },
@@ -257,13 +257,16 @@ describe('docs/callers.md', () => {
           sendJson(response, 200, { count: 1, value: token });
         }),
       );
-      const { steps } = example('# in the workflow') as { steps: readonly { readonly run: string }[] };
+      const { steps } = example('# in the workflow') as {
+        steps: readonly { readonly name?: string; readonly run: string }[];
+      };
+      const step = steps.find(({ name }) => name === 'Call a tool');
       const env = {
         ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'of-the-runner',
         ACTIONS_ID_TOKEN_REQUEST_URL: `${runner.url}/token?api-version=2.0`,
       };
       // The shell of a step, as GitHub starts it.
-      const ran = await runScript(['bash', '-e', '-c'], here(steps[0]?.run ?? ''), {}, env);
+      const ran = await runScript(['bash', '-e', '-c'], here(step?.run ?? ''), {}, env);
       expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('list_accounts') });
       expect(ran.stdout).toMatch(/^::add-mask::\S+$/m);
       expect(asked).toEqual(['Bearer of-the-runner', `/token?api-version=2.0&audience=${world.issuer}`]);
