@@ -383,14 +383,14 @@ class Reported implements Rewriting {
 const MAX_WITHHELD = 64;
 const MAX_NAME = 128;
 
-/** The targets that others lack, each as often as it is lacking. */
+/** The targets that were taken away. The others are left in their order. */
 function without(targets: readonly McpTarget[], others: readonly McpTarget[]): readonly McpTarget[] {
-  const left = new Map<string, number>();
-  for (const { kind, name } of others) left.set(`${kind} ${name}`, (left.get(`${kind} ${name}`) ?? 0) + 1);
+  let at = 0;
   return targets.filter(({ kind, name }) => {
-    const count = left.get(`${kind} ${name}`) ?? 0;
-    left.set(`${kind} ${name}`, count - 1);
-    return count < 1;
+    const other = others[at];
+    if (other?.name !== name || other.kind !== kind) return true;
+    at += 1;
+    return false;
   });
 }
 
