@@ -16,7 +16,7 @@ import { writeFile } from 'node:fs/promises';
 import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { composedSchema } from './compose.ts';
-import { documentTypes } from './document-types.ts';
+import { documentTypes, type Schema } from './document-types.ts';
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
@@ -87,20 +87,6 @@ export type RestartKey = ${restartKeys(gateway)
     .join(' | ')};
 ${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}
 ${documentTypes(policy)}`;
-}
-
-/** The part of JSON Schema that types are made of. */
-interface Schema {
-  readonly title?: string;
-  readonly $ref?: string;
-  readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly items?: Schema;
-  readonly anyOf?: readonly Schema[];
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly 'x-restart'?: boolean;
 }
 
 function typeName(definition: string): string {

@@ -4,8 +4,9 @@
  * @module
  */
 
-/** The part of JSON Schema that these types are made of. */
-interface Schema {
+/** The part of JSON Schema that types are made of, those of `gateway.yaml` too. */
+export interface Schema {
+  readonly title?: string;
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, Schema>>;
   readonly type?: string | readonly string[];
@@ -13,8 +14,11 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly required?: readonly string[];
   readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
+  readonly default?: unknown;
+  readonly 'x-restart'?: boolean;
   /** 1: each property is the only one of a mapping. */
   readonly maxProperties?: number;
   /** The properties that are the only one of a mapping. */

@@ -1,3 +1,4 @@
+import { loadOnce } from '../core/lib/single-flight.ts';
 import type { Route } from '../core/model/route.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from './capability.ts';
 
@@ -15,9 +16,10 @@ export function lazily(
 ): (parts: ProcessParts) => InProcess {
   return (parts) => {
     let opened: InProcess | undefined;
+    const loaded = loadOnce(async () => (await load())(parts));
     return {
       async prepare(config) {
-        if (isUsed(config)) opened ??= (await load())(parts);
+        if (isUsed(config)) opened = await loaded();
       },
       open(about) {
         // Without its gates, a route would be open.

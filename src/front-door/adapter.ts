@@ -4,7 +4,7 @@ import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { isWorkload } from './client-policy.ts';
 import { digestOf } from '../core/lib/digest.ts';
-import { full, isRecordKind, type RecordKind, Unavailable } from './store.ts';
+import { full, isRecordKind, limitsOf, type RecordKind, Unavailable } from './store.ts';
 import { isRevoked } from './sign-ins.ts';
 import { type RefreshGrace, UsedMeanwhile } from './refresh-grace.ts';
 import { usedGrant } from './token-ids.ts';
@@ -17,7 +17,7 @@ const VISIT_MS = INTERACTION_SECONDS * 1000;
 /** The live tokens of one grant, for each model. More than one refresh a second, for as long as a token lives. */
 const MAX_LIVE_TOKENS = 1_000;
 /** The live tokens of one workload: a half of all. */
-const MAX_OF_WORKLOAD = 8_000;
+const MAX_OF_WORKLOAD = limitsOf('ClientCredentials').most / 2;
 
 /** The parts of the adapter of oidc-provider. */
 export interface AdapterParts extends DeviceParts {

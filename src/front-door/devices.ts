@@ -62,7 +62,7 @@ export async function saveDevice(id: string, payload: AdapterPayload, store: Sto
     await store.set({ ...record, kind: 'UserCode', id: place, value: id, expiresAt: exp * 1000 });
   } else {
     const before = (await store.get('DeviceCode', id)) as AdapterPayload | undefined;
-    // The person who has answered comes back from the sign-in. Any other answer may rest on a record from before.
+    // After an answer, the sign-in leads the person back here once. Any other answer may rest on an outdated record.
     const comesBack = inFlight === true && (accountId !== undefined || error !== undefined);
     const isAnswered = comesBack ? before?.inFlight === true : (await store.take('UserCode', place)) === id;
     if (before === undefined || !isAnswered) throw new errors.InvalidRequest('the code was used already');

@@ -5,8 +5,9 @@
  */
 
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
+import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
-import type { ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
+import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
 import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { FRONT_DOOR } from '../../core/model/front-door.ts';
@@ -21,9 +22,12 @@ import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { ConfigParts, InProcess, OwnEndpoint, PersonPage, ProcessParts } from '../capability.ts';
 import { answerApi, approvalView, isDecisionRefused, MAX_DECISION_BYTES, shownView, viewFor } from './api.ts';
 import { Approvals } from './approvals.ts';
-import { createBook } from './process-book.ts';
+import { MemoryApprovals } from './memory-approvals.ts';
 import type { Notifier } from './notifier.ts';
+import { SharedApprovals } from './stored-approvals.ts';
 import { reasons } from './reasons.ts';
+import { madeFor } from '../../core/model/store.ts';
+import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
 /** Approvals in a process. */
@@ -50,6 +54,26 @@ export function openApprovals({ log, meters, store, clock, showPage }: ProcessPa
     },
     operator: () => observer.operator(),
     close: () => observer.close(),
+  };
+}
+
+/** Creates the book of a process: in the store of the newest configuration, or else in the memory of this process. */
+export function createBook(store: ProcessParts['store'], clock: Clock): ApprovalBook {
+  const spent = createReplayMemory(clock);
+  const local = new MemoryApprovals(clock);
+  const shared = madeFor(store, ({ connection, sealing, onCorrupt }) => {
+    const noted = (place: string): void => onCorrupt(place, 'approval');
+    return new SharedApprovals({ connection, sealing, clock, spent, onCorrupt: noted });
+  });
+  const book = (): ApprovalBook => shared() ?? local;
+  return {
+    ask: (...about) => book().ask(...about),
+    settle: (...about) => book().settle(...about),
+    decide: (...about) => book().decide(...about),
+    find: (...about) => book().find(...about),
+    list: (...about) => book().list(...about),
+    expire: (...about) => book().expire(...about),
+    sweep: (...about) => book().sweep(...about),
   };
 }
 

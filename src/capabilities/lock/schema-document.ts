@@ -4,6 +4,7 @@
  */
 
 import { describeValue } from '../../core/lib/json/describe-value.ts';
+import { percentDecoded } from '../../core/lib/http/path-flaw.ts';
 import { isObject, type Members } from '../../core/lib/json/own-member.ts';
 import { keysOf } from '../../core/lib/json/pointer.ts';
 
@@ -122,12 +123,8 @@ export class SchemaDocument {
     this.spendOn(reference);
     const [uri = '', ...rest] = reference.split('#');
     const nowhere = (): SchemaFault => new SchemaFault(`$ref ${describeValue(reference)}, which leads nowhere`);
-    let fragment: string;
-    try {
-      fragment = decodeURIComponent(rest.join('#'));
-    } catch {
-      throw nowhere();
-    }
+    const fragment = percentDecoded(rest.join('#'));
+    if (fragment === undefined) throw nowhere();
     const base = this.#openResourceOf(from);
     const resource = uri === '' ? base : this.#resources.get(this.#resolved(uri, base.uri, '$ref'));
     if (resource === undefined)

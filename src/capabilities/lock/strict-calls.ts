@@ -3,7 +3,8 @@ import { hasCaseVariant, isObject, type Members, ownMember } from '../../core/li
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
-import { compileSchema, type Faults, type Judge } from './json-schema.ts';
+import { compileSchema, type Judge } from './json-schema.ts';
+import type { Faults } from './judgement.ts';
 import { SchemaFault } from './schema-document.ts';
 import { reasons } from './reasons.ts';
 

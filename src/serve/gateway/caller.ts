@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Authentication, createAuthenticators } from '../../tokens/authenticator.ts';
 import { createServerClient } from '../../tokens/servers/client.ts';
-import { capabilities } from '../../capabilities/all.ts';
+import { OpenCapabilities } from '../open-capabilities.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { ProcessParts, RouteParts } from '../../capabilities/capability.ts';
@@ -44,10 +44,11 @@ export async function callerFields(token: string, route: Route, config: Config):
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
     // Without `session_key`, no upstream can verify what this process signs.
     const secret = config.sessionKey ?? randomUUID();
-    const inProcess = capabilities.flatMap(({ openProcess }) => openProcess?.(quiet) ?? []);
-    await Promise.all(inProcess.map(async (each) => each.prepare?.(config)));
-    const opened = inProcess.map((each) => each.open({ config, clients, secret }));
-    const onRoute = opened.map((each) => each.of(route, { revalidate, later: () => [], stateOf: () => '' }));
+    const capabilities = new OpenCapabilities(quiet);
+    await capabilities.prepare(config);
+    const onRoute = capabilities
+      .open({ config, clients, secret })
+      .map((each) => each.of(route, { revalidate, later: () => [], stateOf: () => '' }));
     const states = onRoute.flatMap((each) => each.states ?? []);
     const decision = { plan: route.policy?.decide(principal, listing).plan };
     const credential = await credentialSource(route, onRoute).obtain({ principal, decision }, held);

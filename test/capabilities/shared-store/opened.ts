@@ -4,7 +4,7 @@ import type { Store } from '../../../src/front-door/store.ts';
 import type { Clock } from '../../../src/core/lib/clock.ts';
 import type { Revocation } from '../../../src/capabilities/revocation/revoked.ts';
 import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
-import { createBook } from '../../../src/capabilities/approvals/process-book.ts';
+import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
 import type { Ledger } from '../../../src/policy-parts/history/ledger.ts';
 import type { ApprovalBook, ApprovalBounds } from '../../../src/capabilities/approvals/book.ts';
