@@ -8,8 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openListeners } from '../capabilities/all.ts';
 import type { OwnListener } from '../capabilities/capability.ts';
-import { watchFiles } from './config/watch.ts';
-import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
+import type { OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import {
   listen,
   type Listener,
@@ -52,7 +51,8 @@ export type OpenCertificate = (tls: Tls, observer: TlsObserver) => OwnCertificat
 export async function startService(
   config: Config,
   surroundings: Surroundings,
-  open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
+  open: OpenCertificate = async (tls, observer) =>
+    (await import('./own-certificate.ts')).openCertificate(tls, observer, surroundings.clock),
 ): Promise<Service> {
   const { log, events } = surroundings;
   const own = await openListeners(config);

@@ -19,7 +19,7 @@ import { type Finding, type Findings, findingsOn, remedyForReason } from '../../
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
-import { readCertificates } from '../../core/lib/certificate-files.ts';
+import { readCertificates } from '../../serve/config/certificate-files.ts';
 
 /**
  * `sallyport doctor`: examines everything that a deployment needs, one line each, and exits with 1 if anything fails.

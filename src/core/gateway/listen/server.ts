@@ -7,11 +7,10 @@ import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
 import { AdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { Connections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
-import type { OwnCertificate } from './certificates.ts';
+import type { Certificates, OwnCertificate } from './certificates.ts';
 import { constants } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
-import type { Certificates } from '../../lib/certificate-files.ts';
 
 /** Serves one request. `head`: the first bytes after a WebSocket handshake; undefined for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;
