@@ -13,6 +13,7 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/rou
 import { OpenCapabilities } from './open-capabilities.ts';
 import type { createForwardUpgrade } from '../core/gateway/forward/upgrade.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
+import type { createServerAnswers } from './gateway/server-answers.ts';
 import type { createMcp } from '../mcp/mcp-route.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient, ServerState } from '../core/model/authorization-server-client.ts';
@@ -118,6 +119,8 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   let mcp: ReturnType<typeof createMcp> | undefined;
   /** Undefined until a configuration has a route that takes WebSockets. */
   let openUpgrade: typeof createForwardUpgrade | undefined;
+  /** Undefined until a configuration has a front door or `oauth_endpoints_at_root`. */
+  let serverAnswers: typeof createServerAnswers | undefined;
   await use(config);
 
   async function use(next: Config): Promise<void> {
@@ -127,6 +130,9 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if (next.routes.some(({ upgrade }) => upgrade !== undefined)) {
       // The library brings Node's HTTPS and HTTP/2, a tenth of the time of a start.
       openUpgrade ??= (await import('../core/gateway/forward/upgrade.ts')).createForwardUpgrade;
+    }
+    if ((next.frontDoor ?? next.endpointsAtRoot) !== undefined) {
+      serverAnswers ??= (await import('./gateway/server-answers.ts')).createServerAnswers;
     }
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
@@ -165,6 +171,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       openMcp: mcp?.(secret),
       openUpgrade,
+      serverAnswers,
     };
   }
 

@@ -24,6 +24,7 @@ import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
 import { createFailures } from '../../core/gateway/limit/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
+import type { createServerAnswers } from './server-answers.ts';
 import type { McpRoute, OpenMcpRoute } from '../../mcp/mcp-route.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { Call } from '../../core/model/call.ts';
@@ -290,6 +291,8 @@ export interface ConfigScope {
   readonly openMcp: OpenMcpRoute | undefined;
   /** Undefined without a route that takes WebSockets. */
   readonly openUpgrade: typeof createForwardUpgrade | undefined;
+  /** Undefined without a front door and `oauth_endpoints_at_root`. */
+  readonly serverAnswers: typeof createServerAnswers | undefined;
 }
 
 /** The gateway of one configuration. */
