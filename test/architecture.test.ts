@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 25_304, pipeline: 1_498, core: 16_331 };
+const bounds = { serve: 25_013, pipeline: 1_498, core: 15_892 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;

@@ -6,7 +6,7 @@
  */
 
 import { openStore } from '../capabilities/all.ts';
-import { createRateLimiters } from '../core/gateway/limit/rate-limiters.ts';
+import { createRateLimiters } from '../core/gateway/limit/limit.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { createReplayMemory } from '../tokens/replay-memory.ts';
 import type { RateLimiters, ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../core/model/shared.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthenticators, createRevocationGuard } from '../../src/tokens/authenticator.ts';
-import { unlimitedFailures } from '../../src/core/gateway/limit/failures.ts';
+import { unlimitedFailures } from '../../src/tokens/failures.ts';
 import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
 import type { AuthorizationServerClient } from '../../src/core/model/authorization-server-client.ts';
 import { refusals, type Reason } from '../../src/core/model/reasons.ts';

@@ -7,7 +7,7 @@ import type { AuthorizationServerClient } from '../../src/core/model/authorizati
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { RefusedToken } from '../../src/core/model/grant.ts';
-import { unlimitedFailures } from '../../src/core/gateway/limit/failures.ts';
+import { unlimitedFailures } from '../../src/tokens/failures.ts';
 import type { Route } from '../../src/core/model/route.ts';
 import type { SharedAnswers } from '../../src/core/model/shared.ts';
 import { bearer } from '../support/bearer.ts';

@@ -11,7 +11,7 @@ import { OpenCapabilities } from '../open-capabilities.ts';
 import { credentialSource } from '../../core/gateway/forward/credential.ts';
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { ProcessParts, RouteParts } from '../../capabilities/capability.ts';
-import { unlimitedFailures } from '../../core/gateway/limit/failures.ts';
+import { unlimitedFailures } from '../../tokens/failures.ts';
 import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
 import type { Config } from '../../core/model/config.ts';
 import type { AccessToken, PresentedToken } from '../../core/model/grant.ts';

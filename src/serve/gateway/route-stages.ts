@@ -22,7 +22,7 @@ import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
-import { createFailures } from '../../core/gateway/limit/failures.ts';
+import { createFailures } from '../../tokens/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
 import type { createServerAnswers } from './server-answers.ts';
 import type { McpRoute, OpenMcpRoute } from '../../mcp/mcp-route.ts';
