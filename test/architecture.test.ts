@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 25_013, pipeline: 1_498, core: 15_892 };
+const bounds = { serve: 24_962, pipeline: 1_498, core: 15_137 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;
@@ -75,6 +75,7 @@ describe('src/', () => {
     ['src/core/gateway/authorize/x.ts', '../../policy/decide.ts', 'a stage the policy language'],
     ['src/core/gateway/pipeline.ts', '../lib/clock.ts', 'the pipeline something besides the model'],
     ['src/core/gateway/x.ts', '../../tokens/jwt.ts', 'up'],
+    ['src/core/telemetry/x.ts', '../../ports/store.ts', 'the core what it does not need'],
     ['src/serve/x.ts', '../commands/check.ts', 'up'],
     ['src/serve/x.ts', '../capabilities/lock/watch.ts', 'a capability'],
     ['src/capabilities/lock/x.ts', '../history/count.ts', 'a capability another one'],
