@@ -75,6 +75,7 @@ describe('src/', () => {
     ['src/core/gateway/authorize/x.ts', '../../policy/decide.ts', 'a stage the policy language'],
     ['src/core/gateway/pipeline.ts', '../lib/clock.ts', 'the pipeline something besides the model'],
     ['src/core/gateway/x.ts', '../../tokens/jwt.ts', 'up'],
+    ['src/core/telemetry/x.ts', '../../ports/store.ts', 'the core what it does not need'],
     ['src/serve/x.ts', '../commands/check.ts', 'up'],
     ['src/serve/x.ts', '../capabilities/lock/watch.ts', 'a capability'],
     ['src/capabilities/lock/x.ts', '../history/count.ts', 'a capability another one'],

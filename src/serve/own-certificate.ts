@@ -1,6 +1,6 @@
 import type { Certificates, OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Tls } from '../core/model/config.ts';
+import type { Tls } from '../core/model/listen.ts';
 import type { TlsObserver } from '../core/model/events.ts';
 import { type CertificateFiles, readCertificates } from './config/certificate-files.ts';
 import { watchFiles } from './config/watch.ts';

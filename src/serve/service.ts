@@ -16,7 +16,8 @@ import {
   type OnRequest,
   type Security,
 } from '../core/gateway/listen/server.ts';
-import type { Config, Tls } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
+import type { Tls } from '../core/model/listen.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { TlsObserver } from '../core/model/events.ts';
 import { serve, type Gateway } from '../core/gateway/pipeline.ts';

@@ -5,7 +5,8 @@ import { addressBlock } from '../core/lib/ip-address.ts';
 import { createSingleFlight } from '../core/lib/single-flight.ts';
 import type { Call } from '../core/model/call.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
-import type { Failures, RateLimiters, TokenQuestion } from '../core/model/shared.ts';
+import type { Failures, TokenQuestion } from '../ports/shared.ts';
+import type { RateLimiters } from '../core/model/rate-limiter.ts';
 import type { Rate } from '../core/model/endpoint.ts';
 
 /** The most refused tokens that are remembered. Only a token that was counted is added, so one address adds few. */

@@ -5,7 +5,7 @@ import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { Reason } from '../../src/core/model/reasons.ts';
 import type { Rate } from '../../src/core/model/endpoint.ts';
-import type { Failures } from '../../src/core/model/shared.ts';
+import type { Failures } from '../../src/ports/shared.ts';
 import { createRateLimiters } from '../../src/core/gateway/limit/limit.ts';
 import { outcomeOf } from '../support/denial.ts';
 

@@ -3,7 +3,7 @@ import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { createCertificateOf } from '../../src/core/gateway/listen/certificates.ts';
 import { openCertificate } from '../../src/serve/own-certificate.ts';
 import { listen, type Listener, defaultPatience } from '../../src/core/gateway/listen/server.ts';
-import type { Tls } from '../../src/core/model/config.ts';
+import type { Tls } from '../../src/core/model/listen.ts';
 import type { TlsObserver } from '../../src/core/model/events.ts';
 import { asClient, certificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';

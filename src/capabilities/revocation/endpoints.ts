@@ -3,7 +3,7 @@ import { answer } from '../../core/gateway/respond/answer.ts';
 import { digestOf, isSameSecret } from '../../core/lib/digest.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { GrantedCall } from '../../core/model/grant.ts';
 import { revocationSettings } from './slot.ts';

@@ -1,6 +1,6 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import type { Address } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/listen.ts';
 import { type AuthorizationServer, prefixedScopes } from '../../core/model/authorization-server.ts';
 import {
   type AssertionIssuer,
@@ -15,7 +15,7 @@ import {
   type RegisteredClient,
   type RegistrationRules,
   WORKLOAD_PREFIX,
-} from '../../core/model/front-door.ts';
+} from '../../ports/front-door.ts';
 import {
   entryOf,
   address,

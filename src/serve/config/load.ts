@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { Config, LogSettings, PolicyFolder } from '../../core/model/config.ts';
-import type { FrontDoor } from '../../core/model/front-door.ts';
-import type { Policy } from '../../core/model/policy.ts';
+import type { Config, PolicyFolder, LogSettings } from '../../ports/config.ts';
 import type { RecordedArguments } from '../../core/model/outcome.ts';
-import { closeHierarchy } from '../../core/model/scope-hierarchy.ts';
+import type { FrontDoor } from '../../ports/front-door.ts';
+import type { Policy } from '../../core/model/policy.ts';
+import { closeHierarchy } from '../../ports/scope-hierarchy.ts';
 import {
   anyText,
   hostName,

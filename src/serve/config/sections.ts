@@ -1,4 +1,5 @@
-import type { AdminSettings, Config, Tls } from '../../core/model/config.ts';
+import type { AdminSettings, Config } from '../../ports/config.ts';
+import type { Tls } from '../../core/model/listen.ts';
 import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { address, addressOrOff, adminToken, hostName, isSameAddress, reject } from '../../core/config/values.ts';

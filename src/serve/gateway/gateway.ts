@@ -11,7 +11,7 @@ import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts
 import { revocations } from '../../capabilities/all.ts';
 import type { OwnEndpoint } from '../../capabilities/capability.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
 import { createPublish } from '../../core/gateway/respond/publish.ts';

@@ -8,10 +8,10 @@ import { answer } from '../../core/gateway/respond/answer.ts';
 import { openToAll, type Publish, sendDocument } from '../../core/gateway/respond/publish.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import type { Call } from '../../core/model/call.ts';
-import { type Config, rootEndpoints } from '../../core/model/config.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { type Config, rootEndpoints } from '../../ports/config.ts';
+import { FRONT_DOOR } from '../../ports/front-door.ts';
 
 /**
  * Creates the answers of a configuration.

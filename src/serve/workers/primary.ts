@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
 import type { AdminSource, InForce } from '../../capabilities/admin.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { Log } from '../../core/telemetry/log.ts';
 import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';

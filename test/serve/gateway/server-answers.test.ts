@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../src/core/model/config.ts';
-import type { FrontDoor } from '../../../src/core/model/front-door.ts';
+import type { Config } from '../../../src/ports/config.ts';
+import type { FrontDoor } from '../../../src/ports/front-door.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { createFrontDoorMetadata, createRootEndpoints } from '../../../src/serve/gateway/server-answers.ts';
 import { recorded } from '../../core/gateway/respond/recorded.ts';

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { createTokenBuckets } from '../../lib/token-buckets.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { CountedEvent, LocalRateLimiters, RateLimiters } from '../../model/shared.ts';
+import type { CountedEvent, LocalRateLimiters, RateLimiters } from '../../model/rate-limiter.ts';
 import type { Principal } from '../../model/principal.ts';
 import { actorKey, clientKey } from '../../model/caller-key.ts';
 import type { CallerRate, Endpoint, Rate } from '../../model/endpoint.ts';

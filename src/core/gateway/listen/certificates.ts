@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import type { Tls } from '../../model/config.ts';
+import type { Tls } from '../../model/listen.ts';
 import { certificateThumbprint } from '../../lib/digest.ts';
 
 /** A certificate with its key, usable for TLS, as PEM. */

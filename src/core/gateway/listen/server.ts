@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http, listenAt } from '../../lib/http/node-http.ts';
-import type { Address } from '../../model/config.ts';
+import type { Address } from '../../model/listen.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
 import { AdmissionScheduler, type EventLoop } from './admission-scheduler.ts';

@@ -1,9 +1,8 @@
 import type { Call } from '../../model/call.ts';
-import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 import { answer } from './answer.ts';
-import { isMetadataPath, metadataDocuments } from './resource-metadata.ts';
+import { isMetadataPath, metadataDocuments, type PublishedResources } from './resource-metadata.ts';
 
 /** Answers a call for a document of the gateway; false for any other call. */
 export type Publish = (call: Call) => boolean;
@@ -22,8 +21,8 @@ export const openToAll = {
  * @param own The endpoints of the gateway itself.
  * @returns a function that throws {Denial} `route.unknown` for a well-known path without a resource.
  */
-export function createPublish(config: Config, own: readonly Endpoint[]): Publish {
-  const documents = metadataDocuments(config, own);
+export function createPublish(resources: PublishedResources, own: readonly Endpoint[]): Publish {
+  const documents = metadataDocuments(resources, own);
   return (call) => {
     const document = documents.get(call.path);
     if (document === undefined && !isMetadataPath(call.path)) return false;

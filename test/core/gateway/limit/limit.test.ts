@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLimit, type Limit, createRateLimiters } from '../../../../src/core/gateway/limit/limit.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import type { Denial } from '../../../../src/core/model/denial.ts';
-import type { RateLimiters } from '../../../../src/core/model/shared.ts';
+import type { RateLimiters } from '../../../../src/core/model/rate-limiter.ts';
 import type { Principal } from '../../../../src/core/model/principal.ts';
 import { callerKey } from '../../../../src/core/model/caller-key.ts';
 import type { Route } from '../../../../src/core/model/route.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Config } from '../../../../src/core/model/config.ts';
+import type { Config } from '../../../../src/ports/config.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import { createPublish } from '../../../../src/core/gateway/respond/publish.ts';
 import { recorded } from './recorded.ts';
