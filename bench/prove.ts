@@ -9,7 +9,7 @@
 import { decidingBy } from '../src/analysis/review/run-tests.ts';
 import { compilePolicy } from '../src/policy-parts/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../src/core/policy/document.ts';
-import { closeHierarchy } from '../src/core/model/scope-hierarchy.ts';
+import { closeHierarchy } from '../src/ports/scope-hierarchy.ts';
 import { compileProperty, type PropertyDocument } from '../src/policy-files/property.ts';
 import { prove } from '../src/analysis/prove/prove.ts';
 import { markdownTable } from './table.ts';

@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 25_304, pipeline: 1_498, core: 16_331 };
+const bounds = { serve: 24_750, pipeline: 1_553, core: 15_312 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;
@@ -75,6 +75,7 @@ describe('src/', () => {
     ['src/core/gateway/authorize/x.ts', '../../policy/decide.ts', 'a stage the policy language'],
     ['src/core/gateway/pipeline.ts', '../lib/clock.ts', 'the pipeline something besides the model'],
     ['src/core/gateway/x.ts', '../../tokens/jwt.ts', 'up'],
+    ['src/core/telemetry/x.ts', '../../ports/store.ts', 'the core what it does not need'],
     ['src/serve/x.ts', '../commands/check.ts', 'up'],
     ['src/serve/x.ts', '../capabilities/lock/watch.ts', 'a capability'],
     ['src/capabilities/lock/x.ts', '../history/count.ts', 'a capability another one'],
@@ -173,7 +174,7 @@ describe('src/', () => {
     );
     const paths = new Set(src.map(({ path }) => path));
     const named = steps.map((step) => /`([\w/-]+\.ts)`/.exec(step)?.[1] ?? step);
-    expect(named).toHaveLength(21);
+    expect(named).toHaveLength(24);
     expect(named.filter((file) => !paths.has(`src/${file}`) && !paths.has(`src/core/gateway/${file}`))).toEqual([]);
   });
 

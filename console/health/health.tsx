@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { KeySetState } from '../../src/core/model/authorization-server-client.ts';
+import type { KeySetState } from '../../src/ports/authorization-server-client.ts';
 import type { LockState } from '../../src/mcp/definitions.ts';
 import { type RouteView, waiting } from '../../src/capabilities/console/messages.ts';
 import type { WaitingApprovals } from '../../src/capabilities/operator-approvals.ts';

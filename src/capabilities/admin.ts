@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../core/lib/clock.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { parsedJson } from '../core/lib/json/parsed.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { Events } from '../core/model/events.ts';
 
 /** A request that the admin listener does not answer; the message is what the caller reads. */

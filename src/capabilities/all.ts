@@ -1,10 +1,10 @@
 import type { MetricRows } from '../core/telemetry/metrics.ts';
 import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
-import type { OpenStore } from '../core/model/store.ts';
+import type { OpenStore } from '../ports/store.ts';
 import type { Capability, OwnListener } from './capability.ts';
 import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';
 import { operatorConsole } from './console/manifest.ts';

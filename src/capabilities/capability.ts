@@ -10,9 +10,10 @@ import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import type { Egress } from '../core/lib/http/own-requests.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
-import type { AuthorizationServerClient } from '../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../ports/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
-import type { Address, Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
+import type { Address } from '../core/model/listen.ts';
 import type { Events } from '../core/model/events.ts';
 import type { Finding } from './finding.ts';
 import type { Gate } from '../core/model/gate.ts';
@@ -25,10 +26,10 @@ import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { KnownCall } from '../core/model/outcome.ts';
 import type { OwnFields, Route, Statement } from '../core/model/route.ts';
 import type { Endpoint, Proofs } from '../core/model/endpoint.ts';
-import type { Failures, ReplayMemory, SharedAnswers } from '../core/model/shared.ts';
-import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../core/model/store.ts';
+import type { Failures, ReplayMemory, SharedAnswers } from '../ports/shared.ts';
+import type { LogStore, OpenStore, SharedStore, StoreSettings } from '../ports/store.ts';
 import type { Denial } from '../core/model/denial.ts';
-import type { FrontDoorRevocations, OperatorRevocations } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations, OperatorRevocations } from '../ports/revocation.ts';
 import type { OpenStream } from '../core/gateway/forward/open-streams.ts';
 import type { Log } from '../core/telemetry/log.ts';
 import type { Meters, MetricRows, Metrics } from '../core/telemetry/metrics.ts';
@@ -126,6 +127,8 @@ export interface InProcess {
 /** An endpoint that the gateway answers itself, instead of an upstream. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint;
+  /** Reads the body of a call before that is decided on; undefined: no call has one. @throws {Denial} */
+  readonly read?: (call: Call) => Promise<Buffer>;
   /** Answers a call that was allowed. @param ofOrigin The header fields for a page of another origin. */
   readonly answer: (granted: GrantedCall, ofOrigin: Readonly<Record<string, string>>) => Promise<void>;
   /** Answers a call without credentials that a browser makes for a person; false for any other call. */

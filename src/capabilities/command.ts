@@ -1,7 +1,7 @@
 /** @module The form of a command in the table of commands, from which parsing, help and completion come. */
 
 import type { Files } from '../core/config/files.ts';
-import type { Config, PolicyFolder } from '../core/model/config.ts';
+import type { Config, PolicyFolder } from '../ports/config.ts';
 import type { Route } from '../core/model/route.ts';
 import type { ExitCode } from './terminal.ts';
 

@@ -9,7 +9,7 @@ import {
   type NamedComparison,
   type NamedDifference,
 } from '../analysis/compare/compare.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { Disagreement } from '../analysis/prove/prove.ts';
 import { decidingBy } from '../analysis/review/run-tests.ts';

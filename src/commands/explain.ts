@@ -5,7 +5,7 @@ import { historyIn } from '../policy-files/policy-tests.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { didYouMean, printable, quoted } from '../core/lib/wording.ts';
 import { callerOf } from '../serve/gateway/caller.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { DecisionRecord } from '../core/model/decision.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { EarlierCall } from '../policy-files/policy-tests.ts';

@@ -8,7 +8,7 @@ import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
 import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
 import { listenFault } from '../serve/start.ts';
-import type { LogStore } from '../core/model/store.ts';
+import type { LogStore } from '../ports/store.ts';
 import { OWN_REQUESTS_LED, ownEgress } from '../core/lib/http/own-requests.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
 import { joinEvents } from '../core/telemetry/events.ts';

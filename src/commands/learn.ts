@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadWithoutSecrets } from '../serve/config/load.ts';
 import { isAccepted } from '../policy-files/policies.ts';
 import { counted } from '../core/lib/wording.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { Route } from '../core/model/route.ts';
 import type { EntryDocument } from '../core/policy/document.ts';
 import { innerKey } from '../policy-parts/inner/key.ts';

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { GATEWAY_SECRET_VARIABLE } from '../core/model/front-door.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../ports/front-door.ts';
 import { load } from '../serve/config/load.ts';
 import { type Processes, requireShared } from '../serve/config/several-processes.ts';
 import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
@@ -10,7 +10,7 @@ import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
 import { ownEgress } from '../core/lib/http/own-requests.ts';
 import { printable } from '../core/lib/wording.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';
 
 /** How long requests and streams in progress may take after a signal. */

@@ -1,5 +1,5 @@
 import { type Adapter, type AdapterFactory, type AdapterPayload, errors } from 'oidc-provider';
-import type { FrontDoorRevocations } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../ports/revocation.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { INTERACTION_SECONDS } from './browser-binding.ts';
 import { isWorkload } from './client-policy.ts';

@@ -4,7 +4,7 @@ import { hopsBefore } from '../core/lib/http/header-fields.ts';
 import { percentDecoded } from '../core/lib/http/path-flaw.ts';
 import { addressBlock, createIsWithin, loopbackNetworks, plainAddress } from '../core/lib/ip-address.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
-import type { FrontDoor, FrontDoorLimits } from '../core/model/front-door.ts';
+import type { FrontDoor, FrontDoorLimits } from '../ports/front-door.ts';
 import { GATEWAY_CLIENT } from './client-policy.ts';
 import { routes } from './routes.ts';
 

@@ -6,7 +6,7 @@ import { openDirectRequest } from '../core/lib/http/own-requests.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isSameSecret } from '../core/lib/digest.ts';
-import type { ApprovalSettings } from '../core/model/approval-settings.ts';
+import type { ApprovalSettings } from '../ports/approval-settings.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { isRegistered } from './clients.ts';
 import { approvalNotice, approvalPage, type ApprovalPageView, inboxPage, type Viewer } from './approval-page.ts';

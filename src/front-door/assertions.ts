@@ -11,7 +11,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { reasonOf } from '../core/lib/wording.ts';
 import { lengthPrefixed } from '../core/lib/digest.ts';
-import type { AssertionIssuer, FrontDoor } from '../core/model/front-door.ts';
+import type { AssertionIssuer, FrontDoor } from '../ports/front-door.ts';
 import { subjectOf } from '../tokens/front-door-subject.ts';
 import { createAssertionKeys, type AssertionKeys, verifiedJwt } from './issuer-discovery.ts';
 import { type ClaimsReader, createClaimsReader, type MappedClaims, requireSubject } from './people.ts';

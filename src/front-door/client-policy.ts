@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { isObject } from '../core/lib/json/own-member.ts';
-import { type FrontDoor, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
+import { type FrontDoor, WORKLOAD_PREFIX } from '../ports/front-door.ts';
 import { loopbackHosts } from '../core/lib/ip-address.ts';
 import type { ScopeRules } from './scope-rules.ts';
 import { anyPattern } from './url-pattern.ts';

@@ -1,5 +1,5 @@
 import type { ClientMetadata, Client } from 'oidc-provider';
-import { type FrontDoor, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
+import { type FrontDoor, WORKLOAD_PREFIX } from '../ports/front-door.ts';
 import { loopbackHosts } from '../core/lib/ip-address.ts';
 import {
   applicationType,

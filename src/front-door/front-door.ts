@@ -22,11 +22,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../core/lib/clock.ts';
 import { createTokenBuckets } from '../core/lib/token-buckets.ts';
-import type { Config } from '../core/model/config.ts';
-import type { FrontDoorRevocations } from '../core/model/revocation.ts';
-import { LONG_COMMAND_MS, type LogStore, type OpenStore } from '../core/model/store.ts';
+import type { Config } from '../ports/config.ts';
+import type { FrontDoorRevocations } from '../ports/revocation.ts';
+import { LONG_COMMAND_MS, type LogStore, type OpenStore } from '../ports/store.ts';
 import { RevokedTokenAnnouncements } from './announcements.ts';
-import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
+import type { FrontDoor } from '../ports/front-door.ts';
+import type { FrontDoorObserver } from '../core/model/events.ts';
 import { http, type Listening, startListener } from '../core/lib/http/node-http.ts';
 import { MAX_BUCKETS } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';

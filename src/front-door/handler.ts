@@ -3,16 +3,11 @@ import { parse as parseForm, type ParsedUrlQuery, stringify as formText } from '
 import { errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { TokenBuckets } from '../core/lib/token-buckets.ts';
-import type { Config } from '../core/model/config.ts';
-import { type ApprovalSettings, approvalSettings } from '../core/model/approval-settings.ts';
-import {
-  type ClientGrant,
-  FRONT_DOOR,
-  type FrontDoor,
-  type FrontDoorObserver,
-  WORKLOAD_PREFIX,
-} from '../core/model/front-door.ts';
-import type { LogStore } from '../core/model/store.ts';
+import type { Config } from '../ports/config.ts';
+import { type ApprovalSettings, approvalSettings } from '../ports/approval-settings.ts';
+import { type ClientGrant, FRONT_DOOR, type FrontDoor, WORKLOAD_PREFIX } from '../ports/front-door.ts';
+import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { LogStore } from '../ports/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';
 import { deviceGrant, hasDevices, isWorkload } from './client-policy.ts';

@@ -4,7 +4,7 @@ import { basicCredentials } from '../tokens/servers/client-authentication.ts';
 import { signatureAlgorithms } from '../tokens/servers/key-algorithms.ts';
 import { reachable } from '../tokens/servers/discovery.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { IdentityProvider } from '../core/model/front-door.ts';
+import type { IdentityProvider } from '../ports/front-door.ts';
 import { createClaimsReader, type MappedClaims, requireSubject } from './people.ts';
 import { loadHourly } from '../core/lib/single-flight.ts';
 import { ensure } from '../core/lib/remembered.ts';

@@ -21,7 +21,7 @@ import { parsedJson } from '../core/lib/json/parsed.ts';
 import { reasonOf } from '../core/lib/wording.ts';
 import { Unavailable } from './store.ts';
 import { loadHourly } from '../core/lib/single-flight.ts';
-import type { AssertionIssuer, TrustedIssuer, Workload } from '../core/model/front-door.ts';
+import type { AssertionIssuer, TrustedIssuer, Workload } from '../ports/front-door.ts';
 
 /** How an issuer is reached. */
 interface Reached extends Pick<TrustedIssuer, 'issuer' | 'backchannel'> {

@@ -1,9 +1,9 @@
 import type { Account } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
 import { memberReader } from '../core/lib/json/pointer.ts';
-import type { ClaimsMapping } from '../core/model/front-door.ts';
+import type { ClaimsMapping } from '../ports/front-door.ts';
 import { digestOf } from '../core/lib/digest.ts';
-import { type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** A person, as the provider last described them. */
 export interface Person {

@@ -8,8 +8,9 @@ import {
   type SigningAlgorithm,
 } from 'oidc-provider';
 import type { Clock } from '../core/lib/clock.ts';
-import type { FrontDoorRevocations } from '../core/model/revocation.ts';
-import type { FrontDoor, FrontDoorObserver } from '../core/model/front-door.ts';
+import type { FrontDoorRevocations } from '../ports/revocation.ts';
+import type { FrontDoor } from '../ports/front-door.ts';
+import type { FrontDoorObserver } from '../core/model/events.ts';
 import { createAdapter } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions, type JwtBearerRequest } from './assertions.ts';

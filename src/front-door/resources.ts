@@ -1,7 +1,7 @@
 import { errors } from 'oidc-provider';
-import type { Config } from '../core/model/config.ts';
-import { approvalSettings } from '../core/model/approval-settings.ts';
-import { FRONT_DOOR } from '../core/model/front-door.ts';
+import type { Config } from '../ports/config.ts';
+import { approvalSettings } from '../ports/approval-settings.ts';
+import { FRONT_DOOR } from '../ports/front-door.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import type { Endpoint } from '../core/model/endpoint.ts';
 import { MAX_URL_LENGTH } from './url-pattern.ts';

@@ -1,5 +1,5 @@
 import { errors } from 'oidc-provider';
-import type { FrontDoor, FrontDoorScope } from '../core/model/front-door.ts';
+import type { FrontDoor, FrontDoorScope } from '../ports/front-door.ts';
 
 /** The rules of the scopes that a request or a token asks for. */
 export interface ScopeRules {

@@ -1,13 +1,7 @@
 import type { Clock } from '../core/lib/clock.ts';
 import { Denial } from '../core/model/denial.ts';
 import { createReplayMemory, seenIn } from '../tokens/replay-memory.ts';
-import {
-  createScript,
-  type LogStore,
-  type SharedStore,
-  type StoreConnection,
-  StoreError,
-} from '../core/model/store.ts';
+import { createScript, type LogStore, type SharedStore, type StoreConnection, StoreError } from '../ports/store.ts';
 import { publishRevoked } from '../tokens/revoked-tokens.ts';
 import { full, limitsOf, type RecordKind, reserveOf, type Store, textOf, Unavailable } from './store.ts';
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../core/lib/clock.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { emailDigest, providerSession } from '../tokens/front-door-subject.ts';
-import type { FrontDoorRevocations } from '../core/model/revocation.ts';
+import type { FrontDoorRevocations } from '../ports/revocation.ts';
 import { lowerCase } from '../core/lib/ascii.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import type { SignInChecks } from './identity-provider.ts';

@@ -8,9 +8,9 @@ import {
   validateDpop,
 } from 'oidc-provider/lib/helpers/grants.js';
 import type { Clock } from '../core/lib/clock.ts';
-import { type FrontDoor, type Workload, WORKLOAD_PREFIX } from '../core/model/front-door.ts';
+import { type FrontDoor, type Workload, WORKLOAD_PREFIX } from '../ports/front-door.ts';
 import { subjectOf } from '../tokens/front-door-subject.ts';
-import type { RevocationCheck } from '../core/model/revocation.ts';
+import type { RevocationCheck } from '../ports/revocation.ts';
 import { type JwtBearerContext, requirePossession } from './assertions.ts';
 import { jwtBearerGrant } from './client-policy.ts';
 import { createWorkloadKeys, type AssertionKeys, verifiedJwt } from './issuer-discovery.ts';

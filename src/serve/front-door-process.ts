@@ -6,8 +6,8 @@ import { createFrontDoorMetrics, type Metrics } from '../core/telemetry/metrics.
 import type { KeptRevocations } from '../capabilities/capability.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
 import type { Snapshot } from '../core/config/files.ts';
-import type { LogStore } from '../core/model/store.ts';
-import type { FrontDoorObserver } from '../core/model/front-door.ts';
+import type { LogStore } from '../ports/store.ts';
+import type { FrontDoorObserver } from '../core/model/events.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
 export interface FrontDoorProcess {

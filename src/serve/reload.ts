@@ -8,7 +8,7 @@ import { type Processes, requireShared } from './config/several-processes.ts';
 import { ConfigError, problemsOf } from '../core/config/problems.ts';
 import { watchFiles } from './config/watch.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { Running } from './start.ts';
 
 /** The reload of a running gateway. */

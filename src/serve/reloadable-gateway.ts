@@ -13,17 +13,19 @@ import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/rou
 import { OpenCapabilities } from './open-capabilities.ts';
 import type { createForwardUpgrade } from '../core/gateway/forward/upgrade.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
+import type { createServerAnswers } from './gateway/server-answers.ts';
 import type { createMcp } from '../mcp/mcp-route.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
-import type { AuthorizationServerClient, ServerState } from '../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerState } from '../ports/authorization-server-client.ts';
 import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import { leadOwnRequests, OWN_REQUESTS_LED } from '../core/lib/http/own-requests.ts';
 import { Denial } from '../core/model/denial.ts';
-import { FRONT_DOOR } from '../core/model/front-door.ts';
-import type { StoreState, RateLimiters } from '../core/model/shared.ts';
+import { FRONT_DOOR } from '../ports/front-door.ts';
+import type { StoreState } from '../ports/shared.ts';
+import type { RateLimiters } from '../core/model/rate-limiter.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
 import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
@@ -102,6 +104,11 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
+    requireRight(scope, route, right) {
+      const refused = open.refusalOf(right);
+      if (refused !== undefined) throw new Denial(refused.reason, 'the token was refused since the call began');
+      if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false });
+    },
   };
   surroundings.revocation?.affect({
     open: () => open.all(),
@@ -114,10 +121,13 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
+  let inForce: ConfigScope;
   /** Undefined until a configuration has an MCP route. */
   let mcp: ReturnType<typeof createMcp> | undefined;
   /** Undefined until a configuration has a route that takes WebSockets. */
   let openUpgrade: typeof createForwardUpgrade | undefined;
+  /** Undefined until a configuration has a front door or `oauth_endpoints_at_root`. */
+  let serverAnswers: typeof createServerAnswers | undefined;
   await use(config);
 
   async function use(next: Config): Promise<void> {
@@ -127,6 +137,9 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if (next.routes.some(({ upgrade }) => upgrade !== undefined)) {
       // The library brings Node's HTTPS and HTTP/2, a tenth of the time of a start.
       openUpgrade ??= (await import('../core/gateway/forward/upgrade.ts')).createForwardUpgrade;
+    }
+    if ((next.frontDoor ?? next.endpointsAtRoot) !== undefined) {
+      serverAnswers ??= (await import('./gateway/server-answers.ts')).createServerAnswers;
     }
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
@@ -143,6 +156,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       closeUnlessIn(before, configScope.clients);
       throw error;
     }
+    inForce = configScope;
     prepared.use();
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
@@ -165,6 +179,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       openMcp: mcp?.(secret),
       openUpgrade,
+      serverAnswers,
     };
   }
 
@@ -172,7 +187,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const refused = open.refusalOf(stream);
     if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
     try {
-      gateway.reconsider(stream);
+      stream.revalidateEvery(gateway.reconsider(stream));
     } catch (error) {
       endFor(stream, error instanceof Denial ? error.reason : 'gateway.error', 'the configuration changed');
     }

@@ -8,8 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { openListeners } from '../capabilities/all.ts';
 import type { OwnListener } from '../capabilities/capability.ts';
-import { watchFiles } from './config/watch.ts';
-import { openCertificate, type OwnCertificate } from '../core/gateway/listen/certificates.ts';
+import type { OwnCertificate } from '../core/gateway/listen/certificates.ts';
 import {
   listen,
   type Listener,
@@ -17,7 +16,8 @@ import {
   type OnRequest,
   type Security,
 } from '../core/gateway/listen/server.ts';
-import type { Config, Tls } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
+import type { Tls } from '../core/model/listen.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { TlsObserver } from '../core/model/events.ts';
 import { serve, type Gateway } from '../core/gateway/pipeline.ts';
@@ -52,7 +52,8 @@ export type OpenCertificate = (tls: Tls, observer: TlsObserver) => OwnCertificat
 export async function startService(
   config: Config,
   surroundings: Surroundings,
-  open: OpenCertificate = (tls, observer) => openCertificate(tls, watchFiles, observer, surroundings.clock),
+  open: OpenCertificate = async (tls, observer) =>
+    (await import('./own-certificate.ts')).openCertificate(tls, observer, surroundings.clock),
 ): Promise<Service> {
   const { log, events } = surroundings;
   const own = await openListeners(config);

@@ -6,10 +6,12 @@
  */
 
 import { openStore } from '../capabilities/all.ts';
-import { createRateLimiters } from '../core/gateway/limit/rate-limiters.ts';
+import { createRateLimiters } from '../core/gateway/limit/limit.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { createReplayMemory } from '../tokens/replay-memory.ts';
-import type { RateLimiters, ReplayMemory, SharedAnswers, StoreObserver, StoreState } from '../core/model/shared.ts';
+import type { ReplayMemory, SharedAnswers, StoreState } from '../ports/shared.ts';
+import type { RateLimiters } from '../core/model/rate-limiter.ts';
+import type { StoreObserver } from '../core/model/events.ts';
 import {
   type LogStore,
   madeFor,
@@ -17,7 +19,7 @@ import {
   type StoreConnection,
   type StoreParts,
   type StoreSettings,
-} from '../core/model/store.ts';
+} from '../ports/store.ts';
 
 /** The parts that the replicas of the gateway share, or this process alone without a store. */
 export interface Shared {

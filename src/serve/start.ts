@@ -9,7 +9,7 @@ import { type BackOff, createBackOff } from '../core/lib/back-off.ts';
 import type { InForce } from '../capabilities/admin.ts';
 import { type ProcessAnswers, processAnswers, processState, singleSource } from './admin/answers.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { Events } from '../core/model/events.ts';
 import type { JsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../core/lib/expiring-cache.ts';
 import { createSingleFlight } from '../core/lib/single-flight.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
-import type { AnswerKind, SharedAnswers } from '../core/model/shared.ts';
+import type { AnswerKind, SharedAnswers } from '../ports/shared.ts';
 
 /** What was found out about a token. */
 export interface Answer<Value> {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../core/lib/clock.ts';
 import { type AuthorizationServer, issuersOf } from '../core/model/authorization-server.ts';
-import type { AuthorizationServerClient, KeySetState } from '../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, KeySetState } from '../ports/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
-import type { Config } from '../core/model/config.ts';
+import type { Config } from '../ports/config.ts';
 import type { CountLookup } from '../core/model/events.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { Denial } from '../core/model/denial.ts';
@@ -11,7 +11,7 @@ import type { ReloadReason } from '../core/model/reasons.ts';
 import type { PresentedToken, RefusedToken } from '../core/model/grant.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
 import type { Endpoint } from '../core/model/endpoint.ts';
-import type { SharedAnswers, Failures } from '../core/model/shared.ts';
+import type { SharedAnswers, Failures } from '../ports/shared.ts';
 import { type Authority, CachedVerifier } from './cached-verifier.ts';
 import { notAccepted, notAcceptedOf } from './refusal-detail.ts';
 import { createIntrospector, createMaySee } from './introspection.ts';
@@ -19,7 +19,7 @@ import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from 
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
 import { audienceOf, withHierarchy } from './principal.ts';
-import type { RefusingRevocation, RevocationCheck } from '../core/model/revocation.ts';
+import type { RefusingRevocation, RevocationCheck } from '../ports/revocation.ts';
 
 /** Validates tokens for one route. */
 export interface Authentication {

@@ -5,7 +5,7 @@ import type { Call } from '../core/model/call.ts';
 import type { CountLookup } from '../core/model/events.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
 import type { AccessToken, PresentedToken, RefusedToken } from '../core/model/grant.ts';
-import type { Failures } from '../core/model/shared.ts';
+import type { Failures } from '../ports/shared.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
 import type { Route } from '../core/model/route.ts';
 import { notAccepted } from './refusal-detail.ts';

@@ -3,7 +3,7 @@ import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../core/lib/clock.ts';
 import { type AuthorizationServer, issuersOf } from '../core/model/authorization-server.ts';
-import type { ServerAnswer } from '../core/model/authorization-server-client.ts';
+import type { ServerAnswer } from '../ports/authorization-server-client.ts';
 import { Denial, isTokenDenial } from '../core/model/denial.ts';
 import type { TokenReason } from '../core/model/reasons.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';

@@ -6,10 +6,10 @@ import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { lengthPrefixed } from '../core/lib/digest.ts';
 import type { AuthorizationServer, Introspection } from '../core/model/authorization-server.ts';
-import type { AuthorizationServerClient, ServerAnswer } from '../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../ports/authorization-server-client.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
-import type { SharedAnswers } from '../core/model/shared.ts';
+import type { SharedAnswers } from '../ports/shared.ts';
 import { type Answer, AnswerCache } from './answer-cache.ts';
 import {
   createSignedAnswerReader,

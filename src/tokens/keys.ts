@@ -5,7 +5,7 @@ import type { Random } from '../core/lib/back-off.ts';
 import type { Clock } from '../core/lib/clock.ts';
 import { withoutQuery } from '../core/lib/wording.ts';
 import { type FlawedKey, readJwkSet } from './servers/jwk-set.ts';
-import type { AuthorizationServerClient, KeySetState } from '../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, KeySetState } from '../ports/authorization-server-client.ts';
 import { Denial } from '../core/model/denial.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 

@@ -5,7 +5,7 @@ import type { AuthorizationServer } from '../core/model/authorization-server.ts'
 import { actorsIn } from '../core/model/actors.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Claims, Confirmation, NumericDate, Principal, TokenForm } from '../core/model/principal.ts';
-import { expandScopes } from '../core/model/scope-hierarchy.ts';
+import { expandScopes } from '../ports/scope-hierarchy.ts';
 import { callerKey, clientClaim, isName } from '../core/model/caller-key.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 

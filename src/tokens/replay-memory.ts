@@ -3,7 +3,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { OwnerCounts } from '../core/lib/fair-share.ts';
 import { ensure } from '../core/lib/remembered.ts';
 import { Denial } from '../core/model/denial.ts';
-import type { LocalReplayMemory } from '../core/model/shared.ts';
+import type { LocalReplayMemory } from '../ports/shared.ts';
 
 /** Bounds memory; about 30 MB when full. */
 const MAX_ENTRIES = 500_000;

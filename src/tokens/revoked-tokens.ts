@@ -1,4 +1,4 @@
-import type { Sealing, SharedStore, Subscription } from '../core/model/store.ts';
+import type { Sealing, SharedStore, Subscription } from '../ports/store.ts';
 
 /** The longest message that is read: an attacker with access to the store could send one of any length. */
 const MAX_BYTES = 256 * 1024;

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { type Authority, CachedVerifier } from '../../src/tokens/cached-verifier.ts';
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
-import type { Failures } from '../../src/core/model/shared.ts';
+import type { Failures } from '../../src/ports/shared.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
 import { get } from './requests.ts';

@@ -5,7 +5,7 @@ import { CrossAppAccessProvider, Client, StreamableHTTPClientTransport } from '@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createRecorder } from '../../demo/walk/recorder.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
-import type { Config } from '../../src/core/model/config.ts';
+import type { Config } from '../../src/ports/config.ts';
 import { createKey, type Issuer, startIssuer } from '../support/issuer.ts';
 import { createProver, type Prover } from '../support/prover.ts';
 import { hasRedis, startRedis } from '../support/redis.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createProviderClient, type SignInChecks } from '../../src/front-door/identity-provider.ts';
 import { withCause } from '../../src/front-door/interactions.ts';
-import type { IdentityProvider } from '../../src/core/model/front-door.ts';
+import type { IdentityProvider } from '../../src/ports/front-door.ts';
 import { createKey, startIssuer } from '../support/issuer.ts';
 import { startBeforeEach } from '../support/start-before.ts';
 import { sendJson } from '../support/upstream.ts';

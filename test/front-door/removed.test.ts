@@ -1,6 +1,6 @@
 /** What the operator removes from the configuration ends for those who used it. */
 import { expect, test } from 'vitest';
-import type { FrontDoor } from '../../src/core/model/front-door.ts';
+import type { FrontDoor } from '../../src/ports/front-door.ts';
 import { keepSecret } from '../support/secrecy.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient } from '../worlds/oauth-client.ts';

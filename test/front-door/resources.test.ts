@@ -1,7 +1,7 @@
 /** Which resource an indicator of a client names: leniently, but never another origin, path or route. */
 import { describe, expect, test } from 'vitest';
 import { createResources } from '../../src/front-door/resources.ts';
-import { FRONT_DOOR } from '../../src/core/model/front-door.ts';
+import { FRONT_DOOR } from '../../src/ports/front-door.ts';
 import type { Route } from '../../src/core/model/route.ts';
 
 const publicUrl = 'https://mcp.example';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { revocationId } from '../../src/capabilities/revocation/revoked.ts';
 import type { Revocations } from '../../src/capabilities/revocation/revocations.ts';
-import type { RevokedByCommand } from '../../src/core/model/revocation.ts';
+import type { RevokedByCommand } from '../../src/ports/revocation.ts';
 import { createBrowser } from '../../demo/browser.ts';
 import { startFrontDoorWorld } from '../worlds/front-door.ts';
 import { type OAuthClient, oauthClient, registerClient } from '../worlds/oauth-client.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { createClaimsReader } from '../../src/front-door/people.ts';
 import { createProviderOfAddress } from '../../src/front-door/identity-provider.ts';
 import { createScopeRules } from '../../src/front-door/scope-rules.ts';
-import type { FrontDoorScope, IdentityProvider } from '../../src/core/model/front-door.ts';
+import type { FrontDoorScope, IdentityProvider } from '../../src/ports/front-door.ts';
 import { subjectOf } from '../../src/tokens/front-door-subject.ts';
 
 describe('the provider of an address', () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createReloadableGateway, type ReloadableGateway } from '../../src/serve/reloadable-gateway.ts';
-import type { Config } from '../../src/core/model/config.ts';
+import type { Config } from '../../src/ports/config.ts';
 import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
 import { Log } from '../../src/core/telemetry/log.ts';
 import { metricRows } from '../../src/capabilities/all.ts';

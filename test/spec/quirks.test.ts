@@ -120,7 +120,7 @@ test('R-8: serves the metadata of root_resource at the bare well-known path, whe
   expect((await world.send('/.well-known/oauth-protected-resource/more')).status).toBe(200);
 });
 
-// test/core/gateway/respond/publish.test.ts has the methods, and the endpoints that are refused.
+// test/serve/gateway/server-answers.test.ts has the methods, and the endpoints that are refused.
 test('R-292: oauth_endpoints_at_root leads there, with query, body and method kept, before the route at /', async () => {
   const base = 'https://as.example';
   const issuer = await startIssuer();

@@ -4,7 +4,7 @@ import { request, type RequestOptions } from 'node:https';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Tls } from '../../src/core/model/config.ts';
+import type { Tls } from '../../src/core/model/listen.ts';
 
 /** The path of a certificate of the tests, or of its key: `server`, `server-key`. */
 export function certificate(name: string): string {

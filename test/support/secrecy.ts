@@ -1,5 +1,5 @@
 import type { ClientCredentials } from '../../src/core/model/authorization-server.ts';
-import type { Config } from '../../src/core/model/config.ts';
+import type { Config } from '../../src/ports/config.ts';
 import type { Route } from '../../src/core/model/route.ts';
 
 /** A shorter secret, or a plain word, would be found by coincidence. */

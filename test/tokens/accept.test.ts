@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createAuthenticators, createRevocationGuard } from '../../src/tokens/authenticator.ts';
-import { unlimitedFailures } from '../../src/core/gateway/limit/failures.ts';
+import { unlimitedFailures } from '../../src/tokens/failures.ts';
 import type { AuthorizationServer } from '../../src/core/model/authorization-server.ts';
-import type { AuthorizationServerClient } from '../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../src/ports/authorization-server-client.ts';
 import { refusals, type Reason } from '../../src/core/model/reasons.ts';
 import type { Confirmation, Principal } from '../../src/core/model/principal.ts';
 import type { Route } from '../../src/core/model/route.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { KeptAnswer, SharedAnswers } from '../../src/core/model/shared.ts';
+import type { KeptAnswer, SharedAnswers } from '../../src/ports/shared.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import { type Answer, AnswerCache, type AnswerSource } from '../../src/tokens/answer-cache.ts';
 import { outcomeOf } from '../support/denial.ts';

@@ -4,7 +4,7 @@ import { type Authority, CachedVerifier, tokenKey } from '../../src/tokens/cache
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { RefusedToken } from '../../src/core/model/grant.ts';
-import type { Failures } from '../../src/core/model/shared.ts';
+import type { Failures } from '../../src/ports/shared.ts';
 import type { Principal, TokenForm } from '../../src/core/model/principal.ts';
 import { bearer } from '../support/bearer.ts';
 

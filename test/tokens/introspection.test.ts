@@ -11,7 +11,7 @@ import {
 } from '../../src/tokens/introspection.ts';
 import type { KeySource } from '../../src/tokens/keys.ts';
 import type { Introspection } from '../../src/core/model/authorization-server.ts';
-import type { AuthorizationServerClient, ServerAnswer } from '../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../src/ports/authorization-server-client.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ServerAnswer } from '../../src/core/model/authorization-server-client.ts';
+import type { ServerAnswer } from '../../src/ports/authorization-server-client.ts';
 import type { Denial } from '../../src/core/model/denial.ts';
 import { away, issuer, KeyWorld, one, two } from '../worlds/keys.ts';
 

@@ -4,7 +4,7 @@ import { createSharedIntrospection, type Introspector } from '../../src/tokens/i
 import type { Introspection } from '../../src/core/model/authorization-server.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import { serverOf } from '../support/server.ts';
-import type { KeptAnswer, SharedAnswers } from '../../src/core/model/shared.ts';
+import type { KeptAnswer, SharedAnswers } from '../../src/ports/shared.ts';
 
 const ended = (): number => now / 1000 - 6;
 let now: number;

@@ -3,13 +3,13 @@ import { SignJWT, type JWTPayload } from 'jose';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createAuthenticators, type Authentication, type Authenticators } from '../../src/tokens/authenticator.ts';
 import { createIntrospector } from '../../src/tokens/introspection.ts';
-import type { AuthorizationServerClient } from '../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../src/ports/authorization-server-client.ts';
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { RefusedToken } from '../../src/core/model/grant.ts';
-import { unlimitedFailures } from '../../src/core/gateway/limit/failures.ts';
+import { unlimitedFailures } from '../../src/tokens/failures.ts';
 import type { Route } from '../../src/core/model/route.ts';
-import type { SharedAnswers } from '../../src/core/model/shared.ts';
+import type { SharedAnswers } from '../../src/ports/shared.ts';
 import { bearer } from '../support/bearer.ts';
 import { createKey } from '../support/issuer.ts';
 

@@ -11,7 +11,7 @@ import { startMcpServer } from '../../demo/mcp-server.ts';
 import { startFrontDoor } from '../../src/front-door/front-door.ts';
 import { start } from '../../src/serve/start.ts';
 import { loadConfig } from '../../src/serve/config/load.ts';
-import type { Config } from '../../src/core/model/config.ts';
+import type { Config } from '../../src/ports/config.ts';
 import { freePort } from '../support/ports.ts';
 import { keepConfig } from '../support/secrecy.ts';
 import { createWrittenLog, type WrittenLog } from '../support/written-log.ts';

@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { startMcpServer } from '../../demo/mcp-server.ts';
 import { loadConfig } from '../../src/serve/config/load.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
-import type { Config } from '../../src/core/model/config.ts';
-import type { FrontDoor, FrontDoorObserver } from '../../src/core/model/front-door.ts';
+import type { Config } from '../../src/ports/config.ts';
+import type { FrontDoor } from '../../src/ports/front-door.ts';
+import type { FrontDoorObserver } from '../../src/core/model/events.ts';
 import { type Running, start } from '../../src/serve/start.ts';
 import {
   type IdentityProviderOptions,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { JWTVerifyGetKey } from 'jose';
 import type { IssuerKeys } from '../../src/tokens/jwt.ts';
 import { KeySource } from '../../src/tokens/keys.ts';
-import type { AuthorizationServerClient, ServerAnswer } from '../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../src/ports/authorization-server-client.ts';
 import { createKey } from '../support/issuer.ts';
 
 /** The issuer of the keys. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { watchFiles } from '../../src/serve/config/watch.ts';
-import { openCertificate, createCertificateOf } from '../../src/core/gateway/listen/certificates.ts';
+import { createCertificateOf } from '../../src/core/gateway/listen/certificates.ts';
+import { openCertificate } from '../../src/serve/own-certificate.ts';
 import { listen, type Listener, defaultPatience } from '../../src/core/gateway/listen/server.ts';
-import type { Tls } from '../../src/core/model/config.ts';
+import type { Tls } from '../../src/core/model/listen.ts';
 import type { TlsObserver } from '../../src/core/model/events.ts';
 import { asClient, certificate } from '../support/certificates.ts';
 import { until } from '../support/until.ts';
@@ -29,7 +29,7 @@ export async function startTlsWorld(files: Partial<Tls> = {}, patience = default
     clientCertificateRefused: (detail) => told.push(`client ${detail}`),
   };
   const tls: Tls = { cert: certificate('server'), key: certificate('server-key'), clientCa: undefined, ...files };
-  const own = await openCertificate(tls, watchFiles, observer, Date.now);
+  const own = await openCertificate(tls, observer, Date.now);
   const certificateOf = createCertificateOf(tls.clientCa);
   const listener: Listener = await listen({
     address: { host: '127.0.0.1', port: 0 },

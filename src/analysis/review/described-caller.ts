@@ -1,7 +1,7 @@
 import { actorsIn } from '../../core/model/actors.ts';
 import type { GatewayClaimName } from '../../core/model/gateway-claims.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
-import { expandScopes } from '../../core/model/scope-hierarchy.ts';
+import { expandScopes } from '../../ports/scope-hierarchy.ts';
 import { callerKey, clientClaim, isName } from '../../core/model/caller-key.ts';
 import type { PolicyTest } from '../../policy-files/policy-tests.ts';
 import { listedKinds, mcpMethod, targetKinds } from '../../core/model/mcp.ts';

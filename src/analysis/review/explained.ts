@@ -1,6 +1,6 @@
 import { issuersOf } from '../../core/model/authorization-server.ts';
 import type { Refusal } from '../../core/model/refusal.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { type DecisionRecord, policyName } from '../../core/model/decision.ts';
 import type { EarlierCall } from '../../policy-files/policy-tests.ts';
 import { knownRequests, listedKinds } from '../../core/model/mcp.ts';

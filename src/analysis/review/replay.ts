@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../../core/lib/wording.ts';
 import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
 import { isReasonBy } from '../../core/model/reasons.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { calledIn, type DecisionRecord, MAX_INNER_NAME } from '../../core/model/decision.ts';
 import {
   type Attempt,

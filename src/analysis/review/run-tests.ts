@@ -1,6 +1,6 @@
 import type { PolicyTest, PolicyTestFile } from '../../policy-files/policy-tests.ts';
 import { printable } from '../../core/lib/wording.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Decided } from './coverage.ts';
 import { decideAfter } from './earlier-calls.ts';
 import { attemptOf, callerOf, foundOf, fulfils } from './described-caller.ts';

@@ -5,9 +5,9 @@
  */
 
 import { join } from 'node:path';
-import type { Config } from '../../core/model/config.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
-import { approvalSettings } from '../../core/model/approval-settings.ts';
+import type { Config } from '../../ports/config.ts';
+import { FRONT_DOOR } from '../../ports/front-door.ts';
+import { approvalSettings } from '../../ports/approval-settings.ts';
 import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import type { Capability, InProcess, ProcessParts } from '../capability.ts';
 import { lazily } from '../lazily.ts';

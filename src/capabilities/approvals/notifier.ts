@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type BackOff, createBackOff } from '../../core/lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from './book.ts';
-import type { ApprovalSettings } from '../../core/model/approval-settings.ts';
+import type { ApprovalSettings } from '../../ports/approval-settings.ts';
 import { shownView } from './api.ts';
 import { openRequest } from '../../core/lib/http/own-requests.ts';
 import { messageOf } from '../../core/lib/wording.ts';

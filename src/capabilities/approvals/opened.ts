@@ -8,9 +8,9 @@ import { approvalsKey } from '../../policy-parts/approvals/key.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { createQuota } from '../../core/lib/fair-share.ts';
 import type { ApprovalBook, ApprovalEvent, ApprovalObserver, KeptApproval } from './book.ts';
-import { type ApprovalSettings, approvalSettings } from '../../core/model/approval-settings.ts';
+import { type ApprovalSettings, approvalSettings } from '../../ports/approval-settings.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { FRONT_DOOR } from '../../ports/front-door.ts';
 import { readBody } from '../../core/gateway/listen/body.ts';
 import { answer } from '../../core/gateway/respond/answer.ts';
 import type { OperatorAnswer } from '../admin.ts';
@@ -26,7 +26,7 @@ import { MemoryApprovals } from './memory-approvals.ts';
 import type { Notifier } from './notifier.ts';
 import { SharedApprovals } from './stored-approvals.ts';
 import { reasons } from './reasons.ts';
-import { madeFor } from '../../core/model/store.ts';
+import { madeFor } from '../../ports/store.ts';
 import { createReplayMemory } from '../../tokens/replay-memory.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
@@ -123,10 +123,10 @@ function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, show
       answer(call, 303, { Location: `${frontDoor.issuer}/${place}`, 'Cache-Control': 'no-store' });
       return true;
     },
-    async answer({ call, grant: { principal } }, ofOrigin) {
+    read: async (call) => (call.method === 'POST' ? readBody(call, MAX_DECISION_BYTES, room) : Buffer.alloc(0)),
+    async answer({ call, grant: { principal, action } }, ofOrigin) {
       if (principal === undefined) throw new TypeError('approvals: no principal');
-      const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
-      const found = await answerApi(approvals, endpoint.path, { call, person: principal, body: String(body) });
+      const found = await answerApi(approvals, endpoint.path, { call, person: principal, body: String(action.body) });
       const type = found.status === 200 ? 'application/json' : 'application/problem+json';
       const headers = { ...ofOrigin, 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));

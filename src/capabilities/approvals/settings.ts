@@ -1,5 +1,5 @@
 import type { GatewayKeys } from '../../../schema/validators.js';
-import type { ApprovalSettings } from '../../core/model/approval-settings.ts';
+import type { ApprovalSettings } from '../../ports/approval-settings.ts';
 import type { ConfigReferents } from '../capability.ts';
 import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';

@@ -25,9 +25,9 @@ import {
   STORE_PREFIX,
   type StoreConnection,
   storeDenial,
-} from '../../core/model/store.ts';
+} from '../../ports/store.ts';
 import { seenIn } from '../../tokens/replay-memory.ts';
-import type { LocalReplayMemory } from '../../core/model/shared.ts';
+import type { LocalReplayMemory } from '../../ports/shared.ts';
 
 interface SharedApprovalParts {
   readonly connection: StoreConnection;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Meters } from '../../core/telemetry/metrics.ts';
 import type { OpenedLines } from '../capability.ts';
 import { Chain, type Head, linkedLine } from './chain.ts';

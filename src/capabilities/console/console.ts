@@ -37,7 +37,7 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import { describedKinds } from '../../core/model/mcp.ts';
 import { join } from 'node:path';
 import { disk } from '../../core/config/files.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { DraftTask } from './draft.ts';
 
 /** The requests of the console, by path. */

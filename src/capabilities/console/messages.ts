@@ -6,15 +6,15 @@
 
 import type { ShownList } from '../../core/model/events.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
-import type { ServerState } from '../../core/model/authorization-server-client.ts';
+import type { ServerState } from '../../ports/authorization-server-client.ts';
 import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
 import type { LockState } from '../../mcp/definitions.ts';
 import type { DescribedKind } from '../../core/model/mcp.ts';
 import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome-kind.ts';
 import type { Explanation } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
-import type { RevocationState } from '../../core/model/revocation.ts';
-import type { StoreState } from '../../core/model/shared.ts';
+import type { RevocationState } from '../../ports/revocation.ts';
+import type { StoreState } from '../../ports/shared.ts';
 import type { Gap } from '../../analysis/review/coverage.ts';
 import type { Explained } from '../../analysis/review/explained.ts';
 import type { CountedDifference } from '../../analysis/review/replay.ts';

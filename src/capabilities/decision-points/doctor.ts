@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/lib/wording.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { type Finding, findingsOn } from '../finding.ts';
 import type { Route } from '../../core/model/route.ts';
 import { DecisionPoint } from './decision-point.ts';

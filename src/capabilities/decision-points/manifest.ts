@@ -8,7 +8,7 @@ import type { Violation } from '../../core/config/schema.ts';
 import { entryOf } from '../../core/config/values.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { quoted } from '../../core/lib/wording.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';
 import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';

@@ -1,7 +1,7 @@
 import { ensure } from '../../core/lib/remembered.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 import type { OnRoute } from '../../core/model/on-route.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { InProcess, Opened, ProcessParts } from '../capability.ts';
 import { DecisionPoint } from './decision-point.ts';
 import { decisionPoint, type DecisionPointSettings } from './settings.ts';

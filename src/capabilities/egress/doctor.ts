@@ -1,7 +1,7 @@
 import { isLed } from '../../core/lib/http/own-requests.ts';
 import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { type Finding, findingsOn, remedyForReason } from '../finding.ts';
 import { ProxyFault } from './proxies.ts';
 

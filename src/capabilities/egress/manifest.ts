@@ -5,7 +5,7 @@
  */
 
 import type { Violation } from '../../core/config/schema.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';
 import { egressSettings } from './slot.ts';
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CountLookup } from '../../core/model/events.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CallerGrant, PresentedToken, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { SharedAnswers } from '../../core/model/shared.ts';
+import type { SharedAnswers } from '../../ports/shared.ts';
 import { AnswerCache, type AnswerSource } from '../../tokens/answer-cache.ts';
 import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
 import { GatewayTokens } from './gateway-token.ts';

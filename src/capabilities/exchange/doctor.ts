@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
+import type { Config } from '../../ports/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';

@@ -1,10 +1,10 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';
 import type { CountLookup } from '../../core/model/events.ts';
 import type { CallerGrant } from '../../core/model/grant.ts';
-import type { SharedAnswers } from '../../core/model/shared.ts';
+import type { SharedAnswers } from '../../ports/shared.ts';
 import { AnswerCache, type AnswerSource } from '../../tokens/answer-cache.ts';
 import { keptUntil, requestOwnToken } from './issued-token.ts';
 import { cacheKey, foreignCredential, purposeOf } from './credential.ts';

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose/jwt/decode';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { TokenExchange } from './slot.ts';
 import type { Clock } from '../../core/lib/clock.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import type { AuthorizationServerClient, ServerAnswer } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../ports/authorization-server-client.ts';
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { CallerGrant, PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';

@@ -11,7 +11,7 @@ import { originalCall } from './original-request.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Address } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/listen.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { fieldValues } from '../../core/model/fields.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';

@@ -1,7 +1,7 @@
 import type { GatewayKeys, SettingsOf } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { isSameAddress } from '../../core/config/values.ts';
-import type { Address } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/listen.ts';
 import { Slot } from '../../core/model/slot.ts';
 import type { ConfigReferents } from '../capability.ts';
 

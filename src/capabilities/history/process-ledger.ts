@@ -1,5 +1,5 @@
 import type { Ledger } from '../../policy-parts/history/ledger.ts';
-import { madeFor, type SharedStore } from '../../core/model/store.ts';
+import { madeFor, type SharedStore } from '../../ports/store.ts';
 import { createProcessLedger } from '../../policy-parts/history/memory-ledger.ts';
 import { createSharedLedger } from './stored-ledger.ts';
 

@@ -7,7 +7,7 @@ import {
   type Reservation,
   type LedgerVerdict,
 } from '../../policy-parts/history/ledger.ts';
-import { createScript, type SharedStore, storeDenial } from '../../core/model/store.ts';
+import { createScript, type SharedStore, storeDenial } from '../../ports/store.ts';
 import { ledgerScripts } from './ledger-scripts.ts';
 
 /** The most settlements that wait for the store: one question sends all of them, within the time of a command. */

@@ -1,6 +1,7 @@
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { type Finding, findingsOn } from '../finding.ts';
-import { questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
+import type { Route } from '../../core/model/route.ts';
+import { questionHeaders, serverUrl } from '../../ports/upstream-questions.ts';
 import { listDefinitions, McpServerFault } from '../../mcp/client/ask-server.ts';
 import type { Definition } from '../../mcp/definitions.ts';
 import { differences, inWords } from './comparison.ts';

@@ -1,4 +1,5 @@
-import { lacksFields, type Route } from '../../core/model/route.ts';
+import type { Route } from '../../core/model/route.ts';
+import { lacksFields } from '../../ports/upstream-questions.ts';
 
 /** Whether a route presents its callers to its upstream. */
 export function presentsCallers({ public: isPublic, upstream }: Route): boolean {

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { createExpiringCache } from '../../core/lib/expiring-cache.ts';
 import { keyThumbprint } from '../../core/lib/digest.ts';
 import { keyFlaw } from '../../tokens/servers/jwk-set.ts';
-import type { ReplayMemory } from '../../core/model/shared.ts';
+import type { ReplayMemory } from '../../ports/shared.ts';
 import { type DpopProof, readProof } from './dpop-proof.ts';
 import type { Nonces } from './nonces.ts';
 import { reasons } from './reasons.ts';

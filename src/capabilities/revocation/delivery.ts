@@ -5,7 +5,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { isSameSecret } from '../../core/lib/digest.ts';
 import type { RevocationObserver } from './observer.ts';
-import type { SourceState } from '../../core/model/revocation.ts';
+import type { SourceState } from '../../ports/revocation.ts';
 import type { EventSource } from './sources.ts';
 import type { RevocationAnswer } from './revoked.ts';
 import type { LeaseState } from './place.ts';

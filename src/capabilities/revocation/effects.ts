@@ -1,6 +1,6 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import type { Principal } from '../../core/model/principal.ts';
-import type { RevocationCheck } from '../../core/model/revocation.ts';
+import type { RevocationCheck } from '../../ports/revocation.ts';
 import type { RevocationNews, RevokedTokens } from './revoked.ts';
 import type { AffectedParts } from '../capability.ts';
 import { among } from './revocation-index.ts';

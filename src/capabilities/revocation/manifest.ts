@@ -5,8 +5,8 @@
  */
 
 import type { Violation } from '../../core/config/schema.ts';
-import type { Config } from '../../core/model/config.ts';
-import type { RevocationState } from '../../core/model/revocation.ts';
+import type { Config } from '../../ports/config.ts';
+import type { RevocationState } from '../../ports/revocation.ts';
 import type { Capability } from '../capability.ts';
 import { joinedRevocation, revocationAnswers } from './questions.ts';
 import { insecureIssuer } from '../../core/config/endpoints.ts';

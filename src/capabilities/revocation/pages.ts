@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import type { RevokeCommand } from '../../core/model/revocation.ts';
+import type { RevokeCommand } from '../../ports/revocation.ts';
 import {
   type AdminAnswer,
   type AdminPages,

@@ -5,7 +5,7 @@
  */
 
 import { type Answered, noAnswer, type OperatorAnswer, Question } from '../admin.ts';
-import type { OperatorRevocations, RevocationState, RevokeCommand, SourceState } from '../../core/model/revocation.ts';
+import type { OperatorRevocations, RevocationState, RevokeCommand, SourceState } from '../../ports/revocation.ts';
 
 /** A part of the list of revocations, a JSON line each. */
 interface RevocationList extends OperatorAnswer {

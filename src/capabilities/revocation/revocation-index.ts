@@ -3,7 +3,7 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import { lowerCase } from '../../core/lib/ascii.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { FrontDoorRevocations, RevocationCheck } from '../../core/model/revocation.ts';
+import type { FrontDoorRevocations, RevocationCheck } from '../../ports/revocation.ts';
 import { identityOf, type Revocation, revocationOf, type RevokedTokens } from './revoked.ts';
 import type { RevocationRoom } from './place.ts';
 import { ensure } from '../../core/lib/remembered.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import type { Revocation, RevokedTokens } from './revoked.ts';
 import { type KeepResult, type LeaseHolder, type LeaseState, MAX_REVOCATIONS, type RevocationPlace } from './place.ts';
-import { createScript, type Script, type Sealing, type StoreConnection, StoreError } from '../../core/model/store.ts';
+import { createScript, type Script, type Sealing, type StoreConnection, StoreError } from '../../ports/store.ts';
 import { isRevocation, revokedKey } from './revocation-index.ts';
 import {
   keepScript,

@@ -18,10 +18,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../core/lib/clock.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { RevocationObserver } from './observer.ts';
 import { revocationMetrics } from './metrics.ts';
-import type { RevocationPage, RevocationState, RevokeCommand, RevokedByCommand } from '../../core/model/revocation.ts';
+import type { RevocationPage, RevocationState, RevokeCommand, RevokedByCommand } from '../../ports/revocation.ts';
 import {
   type Revocation,
   type RevocationAnswer,
@@ -30,7 +30,7 @@ import {
   type RevocationQuestion,
 } from './revoked.ts';
 import { MAX_REVOCATIONS, roomOf } from './place.ts';
-import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../core/model/store.ts';
+import { LONG_COMMAND_MS, type LogStore, type OpenStore, type StoreConnection } from '../../ports/store.ts';
 import { RevocationIndex } from './revocation-index.ts';
 import { RevocationStore } from './revocation-store.ts';
 import { createOwnMetrics, type Meters } from '../../core/telemetry/metrics.ts';

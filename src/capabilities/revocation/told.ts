@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Revocation, RevocationNews } from './revoked.ts';
 import type { FollowParts, ToldRevocations } from '../capability.ts';
 import { RevocationIndex } from './revocation-index.ts';

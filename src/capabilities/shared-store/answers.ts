@@ -1,6 +1,7 @@
 import type { Clock } from '../../core/lib/clock.ts';
-import type { KeptAnswer, SharedAnswers, StoreResult } from '../../core/model/shared.ts';
-import type { Sealing, StoreConnection } from '../../core/model/store.ts';
+import type { KeptAnswer, SharedAnswers } from '../../ports/shared.ts';
+import type { StoreResult } from '../../core/model/events.ts';
+import type { Sealing, StoreConnection } from '../../ports/store.ts';
 
 /** The longest sealed answer that is shared, in bytes. Each replica asks the server for a longer one itself. */
 const MAX_BYTES = 64 * 1024;

@@ -1,4 +1,5 @@
-import type { StoreObserver, StoreOperation, StoreResult, StoreState } from '../../core/model/shared.ts';
+import type { StoreState } from '../../ports/shared.ts';
+import type { StoreObserver, StoreOperation, StoreResult } from '../../core/model/events.ts';
 import {
   type LogStore,
   STORE_PREFIX,
@@ -6,7 +7,7 @@ import {
   type StoreConnection,
   StoreError,
   type Subscription,
-} from '../../core/model/store.ts';
+} from '../../ports/store.ts';
 import { createBackOff } from '../../core/lib/back-off.ts';
 import { TimeoutError, within } from '../../core/lib/clock.ts';
 import { kindOf, kinds } from './store-url.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { type Finding, findingsOn } from '../finding.ts';
 import { connectStore } from './connection.ts';
 

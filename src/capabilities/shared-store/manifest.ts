@@ -6,7 +6,7 @@
 
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import type { StoreSettings } from '../../core/model/store.ts';
+import type { StoreSettings } from '../../ports/store.ts';
 import type { Capability } from '../capability.ts';
 import { storeUrl } from './settings.ts';
 import { openStore } from './store.ts';

@@ -1,5 +1,5 @@
-import type { LocalRateLimiters, RateLimiters } from '../../core/model/shared.ts';
-import type { Sealing, StoreConnection } from '../../core/model/store.ts';
+import type { LocalRateLimiters, RateLimiters } from '../../core/model/rate-limiter.ts';
+import type { Sealing, StoreConnection } from '../../ports/store.ts';
 
 /**
  * A bucket as in `lib/token-buckets.ts`, by the clock of the store, so that the clocks of the replicas do not matter.

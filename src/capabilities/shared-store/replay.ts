@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/lib/clock.ts';
 import { seenIn } from '../../tokens/replay-memory.ts';
-import type { LocalReplayMemory } from '../../core/model/shared.ts';
-import type { ReplayMemory } from '../../core/model/shared.ts';
-import { type Sealing, type StoreConnection, type StoreSettings, storeDenial } from '../../core/model/store.ts';
+import type { LocalReplayMemory } from '../../ports/shared.ts';
+import type { ReplayMemory } from '../../ports/shared.ts';
+import { type Sealing, type StoreConnection, type StoreSettings, storeDenial } from '../../ports/store.ts';
 
 interface SharedReplayParts {
   readonly connection: StoreConnection;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { type Sealing, STORE_PREFIX } from '../../core/model/store.ts';
+import { type Sealing, STORE_PREFIX } from '../../ports/store.ts';
 
 const CIPHER = 'aes-256-gcm';
 const IV_BYTES = 12;

@@ -1,5 +1,5 @@
-import type { OpenStore, StoreConnection } from '../../core/model/store.ts';
-import { StoreError } from '../../core/model/store.ts';
+import type { OpenStore, StoreConnection } from '../../ports/store.ts';
+import { StoreError } from '../../ports/store.ts';
 import { createSharedAnswers } from './answers.ts';
 import type { ConnectionParts } from './connection.ts';
 import { createSharedRateLimiters } from './rate.ts';

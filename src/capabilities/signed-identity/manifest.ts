@@ -6,7 +6,7 @@
 
 import { claimPathMistake } from '../../core/config/claim-path.ts';
 import type { Violation } from '../../core/config/schema.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';
 import { hasUpstreamKey, lazilyOn } from '../lazily.ts';
 import { signedIdentity } from './slot.ts';

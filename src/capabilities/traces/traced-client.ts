@@ -1,8 +1,5 @@
-import type {
-  AuthorizationServerClient,
-  ServerAnswer,
-  ServerOperation,
-} from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../ports/authorization-server-client.ts';
+import type { ServerOperation } from '../../core/model/events.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { SpanAttributes, Tracer } from './span.ts';
 

@@ -4,19 +4,20 @@ import { KeySource, publishedKeys } from '../../tokens/keys.ts';
 import { OtherIssuer } from '../../tokens/servers/discovery.ts';
 import { createServerClient } from '../../tokens/servers/client.ts';
 import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorithms.ts';
-import { GATEWAY_SECRET_VARIABLE } from '../../core/model/front-door.ts';
+import { GATEWAY_SECRET_VARIABLE } from '../../ports/front-door.ts';
 import {
   type AuthorizationServer,
   type ClientCredentials,
   prefixedScopes,
 } from '../../core/model/authorization-server.ts';
-import type { AuthorizationServerClient } from '../../core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { providerOf } from '../../serve/config/quirks/providers.ts';
-import { requestedScopes, type Route, stepUpScopes } from '../../core/model/route.ts';
+import { requestedScopes, type Route } from '../../core/model/route.ts';
+import { stepUpScopes } from '../../serve/config/step-up-scopes.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { remedyForReason } from '../../capabilities/finding.ts';
 import { type Finding, type Findings, findingsOn } from '../../capabilities/finding.ts';

@@ -6,9 +6,10 @@ import { isLed } from '../../core/lib/http/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import { escaped } from '../init/tools-policy.ts';
-import type { Config } from '../../core/model/config.ts';
-import { lacksFields, questionHeaders, type Route, serverUrl } from '../../core/model/route.ts';
-import type { FrontDoor } from '../../core/model/front-door.ts';
+import type { Config } from '../../ports/config.ts';
+import type { Route } from '../../core/model/route.ts';
+import { lacksFields, questionHeaders, serverUrl } from '../../ports/upstream-questions.ts';
+import type { FrontDoor } from '../../ports/front-door.ts';
 import { clients } from '../../serve/config/quirks/clients.ts';
 import type { OptionsOf } from '../options.ts';
 import { coloured, type ExitCode, tokenOnStdin, UsageError } from '../../capabilities/terminal.ts';
@@ -19,7 +20,7 @@ import { type Finding, type Findings, findingsOn, remedyForReason } from '../../
 import { examinePublicUrl } from './public-url.ts';
 import { examineToken } from './token.ts';
 import { connect, type TLSSocket } from 'node:tls';
-import { readCertificates } from '../../core/lib/certificate-files.ts';
+import { readCertificates } from '../../serve/config/certificate-files.ts';
 
 /**
  * `sallyport doctor`: examines everything that a deployment needs, one line each, and exits with 1 if anything fails.

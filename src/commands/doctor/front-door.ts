@@ -9,15 +9,15 @@ import { boundedAnswer } from '../../core/lib/http/bodies.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
-import { approvalSettings } from '../../core/model/approval-settings.ts';
-import type { Config } from '../../core/model/config.ts';
+import { approvalSettings } from '../../ports/approval-settings.ts';
+import type { Config } from '../../ports/config.ts';
 import type {
   AssertionIssuer,
   FrontDoor,
   IdentityProvider,
   RegisteredClient,
   Workload,
-} from '../../core/model/front-door.ts';
+} from '../../ports/front-door.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { fetchText } from './finding.ts';

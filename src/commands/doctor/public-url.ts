@@ -2,7 +2,7 @@ import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { ownMember } from '../../core/lib/json/own-member.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Route } from '../../core/model/route.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { metadataDocuments, metadataUrl } from '../../core/gateway/respond/resource-metadata.ts';

@@ -5,7 +5,7 @@ import { callerOf } from '../../serve/gateway/caller.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { type AuthorizationServer, issuersOf } from '../../core/model/authorization-server.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
 import { requestedScopes, type Route } from '../../core/model/route.ts';

@@ -2,7 +2,7 @@ import type { McpServer } from '../../mcp/client/ask-server.ts';
 import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorithms.ts';
 import { signatureAlgorithms } from '../../core/config/schema.ts';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type { ServerMetadata } from '../../core/model/authorization-server-client.ts';
+import type { ServerMetadata } from '../../ports/authorization-server-client.ts';
 import { readFile } from 'node:fs/promises';
 import { packageRoot } from '../../capabilities/package-root.ts';
 import type { ToolsPolicy } from './tools-policy.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import { addressBits, isMappedIPv4 } from '../lib/ip-address.ts';
-import type { Address } from '../model/config.ts';
+import type { Address } from '../model/listen.ts';
 import { claimReader, memberReader, pointerReader } from '../lib/json/pointer.ts';
 import { quoted, didYouMean } from '../lib/wording.ts';
 import type { RecordedClaim } from '../model/outcome.ts';

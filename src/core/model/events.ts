@@ -1,9 +1,7 @@
-import type { ServerOperation } from './authorization-server-client.ts';
-import type { FrontDoorObserver } from './front-door.ts';
+import type { listedClaims } from './logged-members.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
 import type { Route } from './route.ts';
 import type { Endpoint } from './endpoint.ts';
-import type { StoreObserver } from './shared.ts';
 
 /** The events of a process, for its metrics, its log and its console. Each room calls those of its own part. */
 export interface Events extends ForwardObserver, StoreObserver, TlsObserver, FrontDoorObserver {
@@ -47,6 +45,9 @@ export type CountServerCall = (server: string, operation: ServerOperation, resul
  */
 type ServerCallResult = 'ok' | 'refused' | 'error' | 'circuit_open' | 'overloaded';
 
+/** The purpose of a call to an authorization server; the label `operation` in metrics. */
+export type ServerOperation = 'discovery' | 'jwks' | 'introspection' | 'exchange' | 'client_credentials';
+
 /** Observes forwarding; times are in milliseconds. */
 export interface ForwardObserver {
   /** The upstream sent its header section, `ms` after the request was sent. */
@@ -65,4 +66,52 @@ export interface TlsObserver {
   handshakeFailed(detail: string, peer: string | undefined): void;
   /** The certificate of a client failed verification. The gateway treats the client as one without a certificate. */
   clientCertificateRefused(detail: string, peer: string | undefined): void;
+}
+
+/** The operation on the store; the label `operation` in metrics. */
+export type StoreOperation =
+  | 'get'
+  | 'set'
+  | 'delete'
+  | 'replay'
+  | 'rate'
+  | 'history'
+  | 'approval'
+  | 'publish'
+  | 'probe';
+
+/** Its result. `corrupt`: a value that no replica wrote. `away`: not sent, because the store is unavailable. */
+export type StoreResult = 'ok' | 'hit' | 'miss' | 'corrupt' | 'error' | 'away';
+
+/** Observes the store. */
+export interface StoreObserver {
+  /** The store has become available or unavailable; undefined: none is configured. */
+  storeUp(up: boolean | undefined): void;
+  storeRequest(operation: StoreOperation, result: StoreResult): void;
+}
+
+/** Observes the front door, for metrics and the log. */
+export interface FrontDoorObserver {
+  signIn(
+    provider: string,
+    result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable',
+    about: { readonly subject?: string; readonly claims?: ReturnType<typeof listedClaims>; readonly why?: string },
+  ): void;
+  consent(
+    result: 'approved' | 'denied',
+    about: { readonly client_id: string; readonly scope: string; readonly subject?: string | undefined },
+  ): void;
+  /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
+  token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
+  registration(result: string, about?: { readonly client_name?: string; readonly why?: string }): void;
+  /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
+  grantEnded(
+    why: 'refresh_token.reused' | 'authorization_code.reused',
+    about: {
+      readonly client_id: string | undefined;
+      readonly subject: string | undefined;
+      /** When what took its place was issued, or a later one of the chain. */
+      readonly first_used: string | undefined;
+    },
+  ): void;
 }

@@ -102,25 +102,6 @@ export function isRoute(endpoint: Endpoint): endpoint is Route {
   return !endpoint.isOwn;
 }
 
-/** The URL of a route's server, as commands and locks ask it; `/` for the root. */
-export function serverUrl({ origin, path }: Upstream): string {
-  return origin + (path || '/');
-}
-
-/** The header fields of the gateway's own questions to an upstream, which have no caller. */
-export function questionHeaders({ ownFields }: Pick<Upstream, 'ownFields'>): Headers {
-  const fields: string[] = [];
-  ownFields?.addTo(fields, undefined);
-  const headers = new Headers();
-  for (let i = 0; i < fields.length; i += 2) headers.set(fields[i] as string, fields[i + 1] as string);
-  return headers;
-}
-
-/** Whether the gateway's own questions to an upstream lack header fields, because they have no caller. */
-export function lacksFields(upstream: Pick<Upstream, 'ownFields'>): boolean {
-  return [...questionHeaders(upstream)].length < (upstream.ownFields?.names.size ?? 0);
-}
-
 /** Scopes as clients of a route must request them. */
 export function requestedScopes({ scopePrefix }: Endpoint, scopes: readonly string[]): readonly string[] {
   return prefixedScopes(scopes, scopePrefix);
@@ -130,15 +111,4 @@ export function requestedScopes({ scopePrefix }: Endpoint, scopes: readonly stri
 export function firstScopes({ firstChallenge, policy, resource }: Endpoint): readonly string[] {
   const scopes = { policy: policy?.scope, supported: resource?.scopesSupported, none: [] }[firstChallenge];
   return scopes ?? [];
-}
-
-/**
- * The scopes that a later challenge of a route may name although its first one, in a 401, does not: what a client must
- * be able to step up to. The official MCP clients register with the scope of the first challenge (RFC 7591 §2). At an
- * authorization server that offers dynamic registration and never grants a client more than it registered with, these
- * scopes are out of reach, and its answer is `invalid_scope`. Its metadata do not say whether a server does so.
- */
-export function stepUpScopes(route: Route): readonly string[] {
-  const first = new Set(firstScopes(route));
-  return (route.policy?.scopes ?? []).filter((scope) => !first.has(scope));
 }

@@ -1,18 +1,23 @@
-import type { LogSettings } from '../model/config.ts';
-import type { Events, ShownList } from '../model/events.ts';
 import type { KnownCall, Outcome } from '../model/outcome.ts';
+import type { Events, ShownList } from '../model/events.ts';
 import type { Route } from '../model/route.ts';
 import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
 import { grantLabel } from './metrics.ts';
-
-type Settings = Pick<LogSettings, 'level' | 'decisions'> & Partial<Pick<LogSettings, 'lists'>>;
 
 /** The events of the decision log. Of a failed request, `sallyport log` shows its decision too. */
 const ofDecisionFile: ReadonlySet<string> = new Set(['request failed', 'approval', 'revocation']);
 
 const levels = { debug: 10, info: 20, warn: 30, error: 40 } as const;
 type Level = keyof typeof levels;
+
+/** The settings of `log` that say which lines are written. */
+interface Settings {
+  readonly level: Level;
+  readonly decisions: 'all' | 'denials';
+  /** Default: false. */
+  readonly lists?: boolean;
+}
 
 /**
  * The log of decisions and events; one JSON line each. Denials are at `info`, so that operators see reasons without a

@@ -13,7 +13,7 @@ import { addressBlock, isLoopbackAddress } from '../../core/lib/ip-address.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { isSameSecret } from '../../core/lib/digest.ts';
 import { createTokenBuckets, type TokenBuckets } from '../../core/lib/token-buckets.ts';
-import type { AdminRules } from '../../core/model/config.ts';
+import type { AdminRules } from '../../ports/config.ts';
 import { ADMIN_COOKIE } from '../../core/model/fields.ts';
 import { isIP } from 'node:net';
 

@@ -10,7 +10,7 @@ import {
 import { capabilities } from '../../capabilities/all.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { http, startListener } from '../../core/lib/http/node-http.ts';
-import type { AdminRules, AdminSettings } from '../../core/model/config.ts';
+import type { AdminRules, AdminSettings } from '../../ports/config.ts';
 import type { Metrics } from '../../core/telemetry/metrics.ts';
 import { Access, requireOwnPage } from './access.ts';
 import { type GatewayState, processState } from './answers.ts';

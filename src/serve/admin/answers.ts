@@ -6,8 +6,8 @@
 
 import { type AdminSource, type Answered, type Fed, Question } from '../../capabilities/admin.ts';
 import { capabilities } from '../../capabilities/all.ts';
-import type { ServerState } from '../../core/model/authorization-server-client.ts';
-import type { StoreState } from '../../core/model/shared.ts';
+import type { ServerState } from '../../ports/authorization-server-client.ts';
+import type { StoreState } from '../../ports/shared.ts';
 
 /** The state of what a process depends on, with members of capabilities. */
 export interface GatewayState {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { http, type Listening, startListener } from '../../core/lib/http/node-http.ts';
-import type { Address } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/listen.ts';
 import type { Metrics } from '../../core/telemetry/metrics.ts';
 import { hostKind } from './access.ts';
 

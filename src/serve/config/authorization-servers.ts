@@ -4,7 +4,7 @@ import {
   issuersOf,
   type JwtValidation,
 } from '../../core/model/authorization-server.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import { FRONT_DOOR } from '../../ports/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../../schema/validators.js';
 import { readCredentials } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';

@@ -1,5 +1,5 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import type { Address } from '../../core/model/config.ts';
+import type { Address } from '../../core/model/listen.ts';
 import { type AuthorizationServer, prefixedScopes } from '../../core/model/authorization-server.ts';
 import {
   type AssertionIssuer,
@@ -14,7 +14,7 @@ import {
   type RegisteredClient,
   type RegistrationRules,
   WORKLOAD_PREFIX,
-} from '../../core/model/front-door.ts';
+} from '../../ports/front-door.ts';
 import { entryOf, issuerUrl, reject } from '../../core/config/values.ts';
 import { readCredentials } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';

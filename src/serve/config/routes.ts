@@ -4,7 +4,7 @@ import type { Policy } from '../../core/model/policy.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { CallerRate, ResourceMetadata } from '../../core/model/endpoint.ts';
-import { rootEndpoints } from '../../core/model/config.ts';
+import { rootEndpoints } from '../../ports/config.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { readCallerRate } from './sections.ts';
 import { capabilities } from '../../capabilities/all.ts';

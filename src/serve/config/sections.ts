@@ -1,10 +1,11 @@
-import type { Address, AdminSettings, Config, Tls } from '../../core/model/config.ts';
+import type { AdminSettings, Config } from '../../ports/config.ts';
+import type { Address, Tls } from '../../core/model/listen.ts';
 import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { isSameAddress, parseAddress, reject } from '../../core/config/values.ts';
 import type { CallerRate, Rate } from '../../core/model/endpoint.ts';
 import { resolve } from 'node:path';
-import { type CertificateFiles, readCertificates } from '../../core/lib/certificate-files.ts';
+import type { CertificateFiles } from './certificate-files.ts';
 import type { Files } from '../../core/config/files.ts';
 
 /** `listen` and `admin`. Problems are reported to the fields. */
@@ -88,6 +89,7 @@ export async function readTls(root: Field<GatewayKeys>, folder: string, read: Fi
   const clientCa = field.get('client_ca').text() === 'any' ? 'any' : path(field.get('client_ca'));
   if (cert === undefined || key === undefined) return { tls: undefined, files: [] };
   const ca = clientCa === 'any' ? undefined : clientCa;
+  const { readCertificates } = await import('./certificate-files.ts');
   const { faults = [] } = await readCertificates({ cert, key, ca }, read.at, read.text);
   for (const { file, message } of faults) {
     const part = field.get(keys[file]);

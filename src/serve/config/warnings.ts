@@ -1,11 +1,12 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type { Config } from '../../core/model/config.ts';
-import { FRONT_DOOR, type IdentityProvider } from '../../core/model/front-door.ts';
+import type { Config } from '../../ports/config.ts';
+import { FRONT_DOOR, type IdentityProvider } from '../../ports/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { rulePath } from '../../core/policy/document.ts';
 import { variablesIn } from '../../core/policy/pattern.ts';
-import { type Route, stepUpScopes } from '../../core/model/route.ts';
-import { expandScopes } from '../../core/model/scope-hierarchy.ts';
+import type { Route } from '../../core/model/route.ts';
+import { stepUpScopes } from './step-up-scopes.ts';
+import { expandScopes } from '../../ports/scope-hierarchy.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import { isLoopbackUrl } from '../../core/lib/ip-address.ts';

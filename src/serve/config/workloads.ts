@@ -3,7 +3,7 @@ import type { Files } from '../../core/config/files.ts';
 import type { Field } from '../../core/config/field.ts';
 import { certificates, endpointUrl, reject } from '../../core/config/values.ts';
 import type { TextOrFault } from '../../core/lib/files.ts';
-import type { ClaimsMapping, Workload } from '../../core/model/front-door.ts';
+import type { ClaimsMapping, Workload } from '../../ports/front-door.ts';
 import type { GatewayKeys, IdentityProviderKeys } from '../../../schema/validators.js';
 
 type WorkloadsField = Field<NonNullable<GatewayKeys['front_door']>['workloads']>;

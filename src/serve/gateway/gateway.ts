@@ -11,11 +11,10 @@ import { createClientBehind } from '../../core/gateway/listen/trusted-proxies.ts
 import { revocations } from '../../capabilities/all.ts';
 import type { OwnEndpoint } from '../../capabilities/capability.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Config } from '../../core/model/config.ts';
-import { FRONT_DOOR } from '../../core/model/front-door.ts';
+import type { Config } from '../../ports/config.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
-import { createFrontDoorMetadata, createPublish, createRootEndpoints } from '../../core/gateway/respond/publish.ts';
+import { createPublish } from '../../core/gateway/respond/publish.ts';
 import { createRefuse } from '../../core/gateway/respond/refuse.ts';
 import { canonicalTarget, createRouter } from '../../core/gateway/route/router.ts';
 import {
@@ -51,31 +50,25 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
   const clientBehind = createClientBehind(config.trustedProxies, config.certificateProxies);
   const refuse = createRefuse(undefined, { publicUrl: config.publicUrl, crossOrigin });
 
-  const publish = createPublish(
-    config,
-    own.map(({ endpoint }) => endpoint),
-  );
-  const published = configScope.capabilities.flatMap((each) => each.publish ?? []);
-  const frontDoor = configScope.clients.get(FRONT_DOOR);
-  const publishMetadata = createFrontDoorMetadata(
-    config,
-    frontDoor && (async () => (await frontDoor.metadata()).document),
-  );
-  const leadToEndpoint = createRootEndpoints(config, async () => {
-    const client = configScope.clients.get(config.endpointsAtRoot?.name ?? '');
-    return (await client?.metadata())?.document ?? {};
-  });
+  const published = [
+    ...(configScope.serverAnswers?.(config, configScope.clients) ?? []),
+    ...(revocation === undefined ? [] : [revocation.publish]),
+    ...configScope.capabilities.flatMap(({ publish }) => publish ?? []),
+    createPublish(
+      config,
+      own.map(({ endpoint }) => endpoint),
+    ),
+  ];
 
   const gateway: Gateway = {
     arrive: (request, response) => arrive(request, response, certificateOf),
     canonical: (arrived) => canonicalCall(arrived, canonicalTarget, clientBehind),
-    publish: (call) =>
-      publishMetadata(call) ||
-      leadToEndpoint(call) ||
-      revocation?.publish(call) === true ||
-      published.some((each) => each(call)) ||
-      publish(call),
+    publish(call) {
+      for (const publish of published) if (publish(call)) return true;
+      return false;
+    },
     route: (call) => routed(call.path),
+    newest: processScope.newest,
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     details: config.log.details,
     record: events.decided,
@@ -89,11 +82,12 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 
   return {
     ...gateway,
-    reconsider: (stream) => routed(stream.call.path).reconsider(stream),
+    reconsider: (open) => routed(open.call.path).reconsider(open),
     revalidate: async (token, { path, client }) => routed(path).authentication?.revalidate(token, client),
-    listeners: processScope.listeners.map((listener, index) =>
-      listener.gateway(gateway, { config, crossOrigin, route: (call) => stagesAt(index, call) }),
-    ),
+    listeners: processScope.listeners.map((listener, index) => ({
+      ...listener.gateway(gateway, { config, crossOrigin, route: (call) => stagesAt(index, call) }),
+      newest: () => processScope.newest().listeners[index] as Gateway,
+    })),
   };
 
   function stagesAt(listener: number, { path }: Call): Stages {

@@ -2,10 +2,8 @@ import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import type { Admin } from '../admin/admin.ts';
 import type { Loaded } from '../config/load.ts';
-import { watchFiles } from '../config/watch.ts';
 import type { AdminSource, InForce } from '../../capabilities/admin.ts';
-import { openCertificate } from '../../core/gateway/listen/certificates.ts';
-import type { Config } from '../../core/model/config.ts';
+import type { Config } from '../../ports/config.ts';
 import { Log } from '../../core/telemetry/log.ts';
 import { createWorkerMetrics } from '../../core/telemetry/metrics.ts';
 import { fixedIn } from '../reload.ts';
@@ -38,14 +36,9 @@ export async function startWorkers(
   let refused: readonly string[] = [];
   /** The problems of each worker that refuses files which the primary process accepted. */
   const refusedBy = new Map<Worker, readonly string[]>();
-  const certificate =
-    loaded.config.tls &&
-    (await openCertificate(
-      loaded.config.tls,
-      watchFiles,
-      { certificateInForce() {}, certificateRefused: (detail) => log.certificateRefused(detail) },
-      Date.now,
-    ));
+  const { tls } = loaded.config;
+  const observer = { certificateInForce() {}, certificateRefused: (detail: string) => log.certificateRefused(detail) };
+  const certificate = tls && (await (await import('../own-certificate.ts')).openCertificate(tls, observer, Date.now));
   certificate?.onRenewed((certificates) => tellAll({ kind: 'renewed', certificates }));
   let { snapshot } = loaded;
   const backOff = restartBackOff();

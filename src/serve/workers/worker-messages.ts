@@ -1,7 +1,7 @@
 /** @module What the primary process and its workers say to each other. */
 
 import type { Snapshot } from '../../core/config/files.ts';
-import type { Certificates } from '../../core/lib/certificate-files.ts';
+import type { Certificates } from '../../core/gateway/listen/certificates.ts';
 import type { Fixed } from '../reload.ts';
 import type { StartMessage } from '../start.ts';
 

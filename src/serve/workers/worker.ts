@@ -1,6 +1,6 @@
 import { loadSnapshot } from '../config/load.ts';
 import { problemsOf } from '../../core/config/problems.ts';
-import { receivedCertificate, type ReceivedCertificate } from '../../core/gateway/listen/certificates.ts';
+import type { ReceivedCertificate } from '../own-certificate.ts';
 import { reportAsWorker } from '../../core/telemetry/metrics.ts';
 import { asAtStart, type Fixed } from '../reload.ts';
 import { listenFault, obeyParent, type Serving, startServing } from '../start.ts';
@@ -40,8 +40,10 @@ async function begin({
       key: Buffer.from(key, 'hex'),
       share: (capability, news) => tellPrimary({ kind: 'news', capability, news }),
       ...(certificates !== undefined && {
-        openCertificate: ({ clientCa }, observer) =>
-          (certificate = receivedCertificate(clientCa, certificates, observer)),
+        async openCertificate({ clientCa }, observer) {
+          const { receivedCertificate } = await import('../own-certificate.ts');
+          return (certificate = receivedCertificate(clientCa, certificates, observer));
+        },
       }),
     });
     const { metrics, kept } = serving;

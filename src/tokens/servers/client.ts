@@ -1,12 +1,8 @@
 import type { Random } from '../../core/lib/back-off.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type {
-  AuthorizationServerClient,
-  ServerOperation,
-  ServerState,
-} from '../../core/model/authorization-server-client.ts';
-import type { CountServerCall } from '../../core/model/events.ts';
+import type { AuthorizationServerClient, ServerState } from '../../ports/authorization-server-client.ts';
+import type { ServerOperation, CountServerCall } from '../../core/model/events.ts';
 import { type CallOptions, createServerCalls } from './calls.ts';
 import { createClientAuthentication } from './client-authentication.ts';
 import { createDiscovery } from './discovery.ts';

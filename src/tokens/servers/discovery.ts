@@ -3,7 +3,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
-import type { ServerAnswer, ServerMetadata } from '../../core/model/authorization-server-client.ts';
+import type { ServerAnswer, ServerMetadata } from '../../ports/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
 
 /** The metadata of one authorization server: cached, refreshed, and retried in the background after a failure. */

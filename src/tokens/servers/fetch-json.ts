@@ -1,5 +1,5 @@
 import { parsedJson } from '../../core/lib/json/parsed.ts';
-import type { ServerAnswer } from '../../core/model/authorization-server-client.ts';
+import type { ServerAnswer } from '../../ports/authorization-server-client.ts';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Gatherer } from '../../core/lib/gatherer.ts';

@@ -2,7 +2,7 @@ import { decidingBy } from '../../../src/analysis/review/run-tests.ts';
 import type { Policy } from '../../../src/core/model/policy.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument, PolicyFault } from '../../../src/core/policy/document.ts';
-import { closeHierarchy } from '../../../src/core/model/scope-hierarchy.ts';
+import { closeHierarchy } from '../../../src/ports/scope-hierarchy.ts';
 import { compileProperty, type Property, type PropertyDocument } from '../../../src/policy-files/property.ts';
 import { type Deciding, type Proof, prove } from '../../../src/analysis/prove/prove.ts';
 

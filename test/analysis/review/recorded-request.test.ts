@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Config } from '../../../src/core/model/config.ts';
+import type { Config } from '../../../src/ports/config.ts';
 import type { DecisionRecord } from '../../../src/core/model/decision.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { testOf } from '../../../src/capabilities/console/detail.ts';

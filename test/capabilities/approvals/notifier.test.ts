@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ApprovalEvent, KeptApproval } from '../../../src/capabilities/approvals/book.ts';
-import type { ApprovalSettings } from '../../../src/core/model/approval-settings.ts';
+import type { ApprovalSettings } from '../../../src/ports/approval-settings.ts';
 import { Notifier } from '../../../src/capabilities/approvals/notifier.ts';
 import { forThisTest } from '../../support/start-before.ts';
 import { type RequestHandler, startUpstream, type Upstream } from '../../support/upstream.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type ApprovalBook, type AskedCall, OVER_MS } from '../../../src/capabilities/approvals/book.ts';
-import type { StoreConnection } from '../../../src/core/model/store.ts';
+import type { StoreConnection } from '../../../src/ports/store.ts';
 import { MemoryApprovals } from '../../../src/capabilities/approvals/memory-approvals.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';

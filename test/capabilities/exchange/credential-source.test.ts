@@ -9,10 +9,10 @@ import type { Grant } from '../../../src/core/model/grant.ts';
 import type { TokenExchange } from '../../../src/capabilities/exchange/slot.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
-import type { KeptAnswer, SharedAnswers } from '../../../src/core/model/shared.ts';
+import type { KeptAnswer, SharedAnswers } from '../../../src/ports/shared.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { callerKey } from '../../../src/core/model/caller-key.ts';
-import type { AuthorizationServerClient } from '../../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../../src/ports/authorization-server-client.ts';
 
 const world = startBeforeEach(startTokenEndpointWorld);
 

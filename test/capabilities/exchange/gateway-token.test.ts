@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { examineExchanges } from '../../../src/capabilities/exchange/doctor.ts';
 import { GatewayTokens } from '../../../src/capabilities/exchange/gateway-token.ts';
 import type { CredentialSource } from '../../../src/core/model/gate.ts';
-import type { KeptAnswer, SharedAnswers } from '../../../src/core/model/shared.ts';
+import type { KeptAnswer, SharedAnswers } from '../../../src/ports/shared.ts';
 import { exchangeWith, grantFor, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { refuses } from '../../serve/config/edits.ts';
 import { loaded } from '../../serve/config/folder.ts';

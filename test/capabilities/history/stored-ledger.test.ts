@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMemoryLedger } from '../../../src/policy-parts/history/memory-ledger.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
 import type { Ledger, LedgerCheck, Reservation, LedgerVerdict } from '../../../src/policy-parts/history/ledger.ts';
-import type { StoreConnection } from '../../../src/core/model/store.ts';
+import type { StoreConnection } from '../../../src/ports/store.ts';
 import { createSharedLedger } from '../../../src/capabilities/history/stored-ledger.ts';
 import { ledgerScripts } from '../../../src/capabilities/history/ledger-scripts.ts';
 import { call } from './call.ts';

@@ -7,7 +7,7 @@ import {
   OVER_MS,
 } from '../../../src/capabilities/approvals/book.ts';
 import type { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
-import type { StoreConnection } from '../../../src/core/model/store.ts';
+import type { StoreConnection } from '../../../src/ports/store.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { asked } from './asked-call.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type StoreConnection, StoreError } from '../../../src/core/model/store.ts';
+import { type StoreConnection, StoreError } from '../../../src/ports/store.ts';
 import { hasRedis, type Redis } from '../../support/redis.ts';
 import { available, closeOpened, connected, KEY, listener, opened, problemAt, redisWith, replicaAt } from './opened.ts';
 

@@ -3,19 +3,14 @@ import { createSharedStore } from '../../../src/front-door/shared-store.ts';
 import type { Store } from '../../../src/front-door/store.ts';
 import type { Clock } from '../../../src/core/lib/clock.ts';
 import type { Revocation } from '../../../src/capabilities/revocation/revoked.ts';
-import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/shared.ts';
+import type { StoreObserver, StoreOperation, StoreResult } from '../../../src/core/model/events.ts';
 import { createBook } from '../../../src/capabilities/approvals/opened.ts';
 import { createLedger } from '../../../src/capabilities/history/process-ledger.ts';
 import type { Ledger } from '../../../src/policy-parts/history/ledger.ts';
 import type { ApprovalBook, ApprovalBounds } from '../../../src/capabilities/approvals/book.ts';
 import { SharedApprovals } from '../../../src/capabilities/approvals/stored-approvals.ts';
 import { connectStore } from '../../../src/capabilities/shared-store/connection.ts';
-import {
-  LONG_COMMAND_MS,
-  type LogStore,
-  type StoreConnection,
-  type StoreSettings,
-} from '../../../src/core/model/store.ts';
+import { LONG_COMMAND_MS, type LogStore, type StoreConnection, type StoreSettings } from '../../../src/ports/store.ts';
 import { createReplayMemory } from '../../../src/tokens/replay-memory.ts';
 import { RevocationStore } from '../../../src/capabilities/revocation/revocation-store.ts';
 import { type RevocationListener, revocationsFor } from '../../../src/tokens/revoked-tokens.ts';

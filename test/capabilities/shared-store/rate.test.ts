@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RateLimiter } from '../../../src/core/model/shared.ts';
+import type { RateLimiter } from '../../../src/core/model/rate-limiter.ts';
 import type { Rate } from '../../../src/core/model/endpoint.ts';
 import { createShared, type Prepared } from '../../../src/serve/shared.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';

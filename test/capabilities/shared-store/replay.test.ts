@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as fc from 'fast-check';
-import type { StoreSettings } from '../../../src/core/model/store.ts';
+import type { StoreSettings } from '../../../src/ports/store.ts';
 import { createShared } from '../../../src/serve/shared.ts';
 import { hasRedis, type Redis } from '../../support/redis.ts';
 import { orReason } from '../../support/denial.ts';

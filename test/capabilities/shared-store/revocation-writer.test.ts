@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RevocationStore } from '../../../src/capabilities/revocation/revocation-store.ts';
-import type { StoreConnection } from '../../../src/core/model/store.ts';
+import type { StoreConnection } from '../../../src/ports/store.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { available, closeOpened, opened, PATIENT_MS, revocationOf, revocationsAt, sealing } from './opened.ts';

@@ -1,6 +1,6 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
-import { StoreError } from '../../../src/core/model/store.ts';
+import { StoreError } from '../../../src/ports/store.ts';
 import { certificate, pem } from '../../support/certificates.ts';
 import { freePort } from '../../support/ports.ts';
 import { hasRedis } from '../../support/redis.ts';

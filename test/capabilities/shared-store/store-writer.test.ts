@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../../src/front-door/store.ts';
-import type { RateLimiter } from '../../../src/core/model/shared.ts';
-import type { StoreConnection } from '../../../src/core/model/store.ts';
+import type { RateLimiter } from '../../../src/core/model/rate-limiter.ts';
+import type { StoreConnection } from '../../../src/ports/store.ts';
 import { hasRedis, startRedis } from '../../support/redis.ts';
 import { startBeforeAll } from '../../support/start-before.ts';
 import { asked } from './asked-call.ts';

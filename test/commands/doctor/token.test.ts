@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
 import { examineToken } from '../../../src/commands/doctor/token.ts';
-import type { Config } from '../../../src/core/model/config.ts';
+import type { Config } from '../../../src/ports/config.ts';
 import { loaded } from '../../serve/config/folder.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { startBeforeAll } from '../../support/start-before.ts';

@@ -9,7 +9,7 @@ import { composedSchema } from '../../../schema/compose.ts';
 import schema from '../../../schema/gateway.schema.json' with { type: 'json' };
 import { ConfigError, pathText } from '../../../src/core/config/problems.ts';
 import { violations } from '../../../src/core/config/schema.ts';
-import type { Config } from '../../../src/core/model/config.ts';
+import type { Config } from '../../../src/ports/config.ts';
 import { runs } from '../../support/runs.ts';
 import { base, loaded, refusals } from '../../serve/config/folder.ts';
 import { at, everyKey, places, replaced } from '../../serve/config/every-key.ts';

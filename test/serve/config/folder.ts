@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { disk, type Files } from '../../../src/core/config/files.ts';
 import { load } from '../../../src/serve/config/load.ts';
 import { ConfigError } from '../../../src/core/config/problems.ts';
-import type { Config } from '../../../src/core/model/config.ts';
+import type { Config } from '../../../src/ports/config.ts';
 
 /** Files by path, and the environment they are read in. */
 export interface Situation {

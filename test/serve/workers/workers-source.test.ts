@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import type { ServerState } from '../../../src/core/model/authorization-server-client.ts';
+import type { ServerState } from '../../../src/ports/authorization-server-client.ts';
 import { processState } from '../../../src/serve/admin/answers.ts';
 import type { ToWorker } from '../../../src/serve/workers/worker-messages.ts';
 import { createWorkersSource } from '../../../src/serve/workers/primary.ts';

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createServerClient } from '../../../src/tokens/servers/client.ts';
 import type { AuthorizationServer } from '../../../src/core/model/authorization-server.ts';
-import type { AuthorizationServerClient } from '../../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient } from '../../../src/ports/authorization-server-client.ts';
 import { startIssuer } from '../../support/issuer.ts';
 import { serverOf } from '../../support/server.ts';
 import { startBeforeEach } from '../../support/start-before.ts';

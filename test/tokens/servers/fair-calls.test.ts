@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createServerClient } from '../../../src/tokens/servers/client.ts';
-import type { AuthorizationServerClient, ServerAnswer } from '../../../src/core/model/authorization-server-client.ts';
+import type { AuthorizationServerClient, ServerAnswer } from '../../../src/ports/authorization-server-client.ts';
 import type { Denial } from '../../../src/core/model/denial.ts';
 import { startFaultServer } from '../../support/fault-server.ts';
 import { serverOf } from '../../support/server.ts';

@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import { retryAfterSeconds } from '../../lib/http/header-fields.ts';
 import { addressBlock } from '../../lib/ip-address.ts';
 import { lengthPrefixed } from '../../lib/digest.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { createTokenBuckets } from '../../lib/token-buckets.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { RateLimiters } from '../../model/shared.ts';
+import type { CountedEvent, LocalRateLimiters, RateLimiters } from '../../model/rate-limiter.ts';
 import type { Principal } from '../../model/principal.ts';
 import { actorKey, clientKey } from '../../model/caller-key.ts';
 import type { CallerRate, Endpoint, Rate } from '../../model/endpoint.ts';
@@ -66,4 +68,19 @@ function ratePolicy({ requests, perMs }: Rate): string {
 
 function greatestCommonDivisor(a: number, b: number): number {
   return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+/** Bounds memory; about 15 MB when full. */
+const MAX_KEYS = 50_000;
+
+/** Creates the limiters of one process. Their counts live as long as they do. */
+export function createRateLimiters(clock: Clock): LocalRateLimiters {
+  const buckets = {
+    requests: createTokenBuckets(MAX_KEYS, clock),
+    failures: createTokenBuckets(MAX_KEYS, clock),
+  } as const satisfies Record<CountedEvent, unknown>;
+  return (counted, rate) => {
+    const kept = buckets[counted];
+    return { take: (key) => kept.take(key, rate), give: (key) => kept.give(key, rate) };
+  };
 }

@@ -1,9 +1,16 @@
 import { loopbackHostPattern } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
-import type { Config } from '../../model/config.ts';
 import { Denial } from '../../model/denial.ts';
 
 const loopbackOrigin = new RegExp(`^https?://${loopbackHostPattern}(?::[0-9]{1,5})?$`);
+
+/** The hosts and origins of a configuration. */
+export interface AllowLists {
+  /** Host names of the gateway, without port, in lower case. A request for another name may come from DNS rebinding. */
+  readonly allowedHosts: ReadonlySet<string>;
+  /** Origins, RFC 6454 §6.2, of pages that may call. Loopback origins of any port may call too. */
+  readonly allowedOrigins: ReadonlySet<string>;
+}
 
 /** The hosts and origins that a request may name. */
 export interface Allowed {
@@ -21,7 +28,7 @@ export interface Allowed {
 }
 
 /** Creates the allow-lists of a configuration. */
-export function createAllowed({ allowedHosts, allowedOrigins }: Config): Allowed {
+export function createAllowed({ allowedHosts, allowedOrigins }: AllowLists): Allowed {
   const patterns = [...allowedOrigins].filter((origin) => origin.includes('*'));
   const matches = patterns.length === 0 ? undefined : patternOf(patterns);
   const isAllowed = (origin: string): boolean =>

@@ -2,16 +2,15 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { http, listenAt } from '../../lib/http/node-http.ts';
-import type { Address } from '../../model/config.ts';
+import type { Address } from '../../model/listen.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { TlsObserver } from '../../model/events.ts';
 import { AdmissionScheduler, type EventLoop } from './admission-scheduler.ts';
 import { Connections, endSoon, responseOn, watchSlowBodies } from './connections.ts';
-import type { OwnCertificate } from './certificates.ts';
+import type { Certificates, OwnCertificate } from './certificates.ts';
 import { constants } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
-import type { Certificates } from '../../lib/certificate-files.ts';
 
 /** Serves one request. `head`: the first bytes after a WebSocket handshake; undefined for all other requests. */
 export type OnRequest = (request: IncomingMessage, response: ServerResponse, head?: Buffer) => void;

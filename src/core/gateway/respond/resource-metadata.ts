@@ -1,9 +1,18 @@
-import type { Config } from '../../model/config.ts';
+import type { Tls } from '../../model/listen.ts';
 import { requestedScopes } from '../../model/route.ts';
 import type { Endpoint } from '../../model/endpoint.ts';
 
 /** RFC 9728 §3.1: inserted between the host and the path of the resource. */
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/** The resources that the gateway publishes, and where. */
+export interface PublishedResources {
+  readonly routes: readonly Endpoint[];
+  readonly publicUrl: string;
+  readonly tls: Tls | undefined;
+  /** The name of the route whose metadata are at the root too; undefined: that of the only resource. */
+  readonly rootResource: string | undefined;
+}
 
 /** The URL of the metadata of a route's resource; undefined for a route without one. */
 export function metadataUrl(route: Endpoint, publicUrl: string): string | undefined {
@@ -18,7 +27,7 @@ export function metadataUrl(route: Endpoint, publicUrl: string): string | undefi
  * @param own The endpoints of the gateway itself.
  */
 export function metadataDocuments(
-  { routes, publicUrl, tls, rootResource }: Config,
+  { routes, publicUrl, tls, rootResource }: PublishedResources,
   own: readonly Endpoint[],
 ): ReadonlyMap<string, Buffer> {
   const documents = new Map<string, Buffer>();
@@ -49,7 +58,7 @@ function metadataPath({ path }: Endpoint): string {
 }
 
 /** RFC 9728 §2. JSON.stringify leaves the undefined ones out. */
-function metadata(route: Endpoint, publicUrl: string, tls: Config['tls']): Record<string, unknown> {
+function metadata(route: Endpoint, publicUrl: string, tls: PublishedResources['tls']): Record<string, unknown> {
   const { resource, proofs } = route;
   return {
     // Byte for byte the default audience.

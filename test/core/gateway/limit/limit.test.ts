@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { createLimit, type Limit } from '../../../../src/core/gateway/limit/limit.ts';
+import { createLimit, type Limit, createRateLimiters } from '../../../../src/core/gateway/limit/limit.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import type { Denial } from '../../../../src/core/model/denial.ts';
-import type { RateLimiters } from '../../../../src/core/model/shared.ts';
+import type { RateLimiters } from '../../../../src/core/model/rate-limiter.ts';
 import type { Principal } from '../../../../src/core/model/principal.ts';
 import { callerKey } from '../../../../src/core/model/caller-key.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
 import type { CallerRate, Rate } from '../../../../src/core/model/endpoint.ts';
-import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
 import { orReason } from '../../../support/denial.ts';
 
 const now = 1_800_000_000_000;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { loopbackHosts } from '../../../../src/core/lib/ip-address.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
-import type { Config } from '../../../../src/core/model/config.ts';
 import { createAllowed } from '../../../../src/core/gateway/listen/allow.ts';
 import { words } from '../../../support/words.ts';
 import { orReason } from '../../../support/denial.ts';
@@ -9,7 +8,7 @@ import { orReason } from '../../../support/denial.ts';
 const allowed = createAllowed({
   allowedHosts: new Set([...loopbackHosts, 'gateway.test', 'internal']),
   allowedOrigins: new Set(['http://gateway.test', 'https://app.example']),
-} as unknown as Config);
+});
 
 /** The reason why a request with these fields is refused. */
 function refusal(fields: { readonly host?: string; readonly origin?: string }, require = allowed.require) {
@@ -89,7 +88,7 @@ const patterns = createAllowed({
     'tauri://localhost',
     'vscode-webview://*',
   ]),
-} as unknown as Config);
+});
 
 test.each(
   words(`

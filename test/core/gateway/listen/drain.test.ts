@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { watchFiles } from '../../../../src/serve/config/watch.ts';
-import { openCertificate } from '../../../../src/core/gateway/listen/certificates.ts';
+import { openCertificate } from '../../../../src/serve/own-certificate.ts';
 import { listen, type Listener, type Security } from '../../../../src/core/gateway/listen/server.ts';
 import type { TlsObserver } from '../../../../src/core/model/events.ts';
 import { tlsFiles } from '../../../support/certificates.ts';
@@ -17,7 +16,7 @@ async function security(scheme: string): Promise<Security | undefined> {
     handshakeFailed() {},
     clientCertificateRefused() {},
   };
-  return { observer, certificate: await openCertificate(tlsFiles('any'), watchFiles, observer, Date.now) };
+  return { observer, certificate: await openCertificate(tlsFiles('any'), observer, Date.now) };
 }
 
 describe.each(['http', 'https'])('%s', (scheme) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Config } from '../../../../src/core/model/config.ts';
+import type { Config } from '../../../../src/ports/config.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
 import type { Endpoint } from '../../../../src/core/model/endpoint.ts';
 import { metadataDocuments, metadataUrl } from '../../../../src/core/gateway/respond/resource-metadata.ts';

@@ -1,6 +1,5 @@
-import type { listedClaims } from './logged-members.ts';
-import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
-import type { Rate } from './endpoint.ts';
+import type { AuthorizationServer, ClientCredentials } from '../core/model/authorization-server.ts';
+import type { Rate } from '../core/model/endpoint.ts';
 
 /** The name by which routes trust the front door, in `authorization_servers`. */
 export const FRONT_DOOR = 'front_door';
@@ -158,30 +157,4 @@ export interface Workload extends TrustedIssuer {
 /** RFC 7517 §5. */
 interface JSONWebKeySet {
   readonly keys: readonly Readonly<Record<string, unknown>>[];
-}
-
-/** Observes the front door, for metrics and the log. */
-export interface FrontDoorObserver {
-  signIn(
-    provider: string,
-    result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable',
-    about: { readonly subject?: string; readonly claims?: ReturnType<typeof listedClaims>; readonly why?: string },
-  ): void;
-  consent(
-    result: 'approved' | 'denied',
-    about: { readonly client_id: string; readonly scope: string; readonly subject?: string | undefined },
-  ): void;
-  /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
-  token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
-  registration(result: string, about?: { readonly client_name?: string; readonly why?: string }): void;
-  /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
-  grantEnded(
-    why: 'refresh_token.reused' | 'authorization_code.reused',
-    about: {
-      readonly client_id: string | undefined;
-      readonly subject: string | undefined;
-      /** When what took its place was issued, or a later one of the chain. */
-      readonly first_used: string | undefined;
-    },
-  ): void;
 }

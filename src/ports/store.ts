@@ -6,20 +6,12 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/wording.ts';
-import { Denial } from './denial.ts';
-import type {
-  LocalRateLimiters,
-  LocalReplayMemory,
-  RateLimiters,
-  ReplayMemory,
-  SharedAnswers,
-  StoreObserver,
-  StoreOperation,
-  StoreResult,
-  StoreState,
-} from './shared.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { messageOf } from '../core/lib/wording.ts';
+import { Denial } from '../core/model/denial.ts';
+import type { LocalReplayMemory, ReplayMemory, SharedAnswers, StoreState } from './shared.ts';
+import type { LocalRateLimiters, RateLimiters } from '../core/model/rate-limiter.ts';
+import type { StoreObserver, StoreOperation, StoreResult } from '../core/model/events.ts';
 
 /** `shared` and `on_store_failure`. */
 export interface StoreSettings {

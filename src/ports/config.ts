@@ -1,16 +1,11 @@
-import type { AuthorizationServer } from './authorization-server.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { FrontDoor } from './front-door.ts';
-import type { Policy } from './policy.ts';
-import type { RecordDetails } from './outcome.ts';
+import type { Policy } from '../core/model/policy.ts';
+import type { Address, Tls } from '../core/model/listen.ts';
+import type { RecordDetails } from '../core/model/outcome.ts';
 import type { StoreSettings } from './store.ts';
-import type { Route } from './route.ts';
-import type { Rate } from './endpoint.ts';
-
-/** A socket address to listen on. Port 0 lets the system choose. */
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+import type { Route } from '../core/model/route.ts';
+import type { Rate } from '../core/model/endpoint.ts';
 
 /** The admin listener: where it listens, and which callers it answers. */
 export interface AdminSettings extends AdminRules {
@@ -95,19 +90,6 @@ export const rootEndpoints: ReadonlyMap<string, 'authorization_endpoint' | 'toke
     ['/token', 'token_endpoint'],
     ['/register', 'registration_endpoint'],
   ]);
-
-/** The files of the gateway's own certificate, as absolute paths. */
-export interface Tls {
-  /** A PEM file: the certificate, then its chain. */
-  readonly cert: string;
-  /** A PEM file. */
-  readonly key: string;
-  /**
-   * A PEM file with the issuers of client certificates. `any` accepts every issuer, for tokens bound to self-signed
-   * certificates. Undefined: the gateway does not request client certificates.
-   */
-  readonly clientCa: string | undefined;
-}
 
 interface Limits {
   /** The largest request body that the gateway reads, in bytes. */

@@ -1,5 +1,5 @@
-import { Slot } from './slot.ts';
-import type { Endpoint } from './endpoint.ts';
+import { Slot } from '../core/model/slot.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
 
 /** `approvals` of gateway.yaml: the API of approvals, which the page of the front door calls. */
 export interface ApprovalSettings {

@@ -1,4 +1,4 @@
-import type { Principal } from './principal.ts';
+import type { Principal } from '../core/model/principal.ts';
 
 /** Answers whether tokens were revoked. */
 export interface RevocationCheck {

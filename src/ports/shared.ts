@@ -1,7 +1,6 @@
 /** @module What the replicas of a gateway share: through a store, or, for a single replica, in its memory. */
 
-import type { Call } from './call.ts';
-import type { Rate } from './endpoint.ts';
+import type { Call } from '../core/model/call.ts';
 
 /** Answers of authorization servers, shared by all replicas. */
 export interface SharedAnswers {
@@ -50,45 +49,6 @@ export interface StoreState {
   /** Why, while it is unavailable. */
   readonly problem?: string;
 }
-
-/** The operation on the store; the label `operation` in metrics. */
-export type StoreOperation =
-  | 'get'
-  | 'set'
-  | 'delete'
-  | 'replay'
-  | 'rate'
-  | 'history'
-  | 'approval'
-  | 'publish'
-  | 'probe';
-
-/** Its result. `corrupt`: a value that no replica wrote. `away`: not sent, because the store is unavailable. */
-export type StoreResult = 'ok' | 'hit' | 'miss' | 'corrupt' | 'error' | 'away';
-
-/** Observes the store. */
-export interface StoreObserver {
-  /** The store has become available or unavailable; undefined: none is configured. */
-  storeUp(up: boolean | undefined): void;
-  storeRequest(operation: StoreOperation, result: StoreResult): void;
-}
-
-/** Counts events against one rate. The replicas that share a store count together. */
-export interface RateLimiter {
-  /** Takes one permit of `key` and returns 0, or returns the milliseconds until there is one. Never rejects. */
-  take(key: string): number | Promise<number>;
-  /** Returns a permit, without waiting for the store. */
-  give(key: string): void;
-}
-
-/** Returns the limiter of a rate. Its counts survive a reload: saving the file again does not grant a new burst. */
-export type RateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter;
-
-/** The limiters of one process, which answer at once. */
-export type LocalRateLimiters = (counted: CountedEvent, rate: Rate) => RateLimiter & { take(key: string): number };
-
-/** The kinds of counted events. Each has its own memory, so that invalid tokens cannot evict the count of a subject. */
-export type CountedEvent = 'requests' | 'failures';
 
 /** A token that the gateway cannot verify itself: it has to ask authorization servers. */
 export interface TokenQuestion {

@@ -1,17 +1,13 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import {
-  createFailures,
-  createUnlistedProxyWarning,
-  unlimitedFailures,
-} from '../../../../src/core/gateway/limit/failures.ts';
-import { readFields } from '../../../../src/core/gateway/listen/call.ts';
-import type { Call } from '../../../../src/core/model/call.ts';
-import { Denial } from '../../../../src/core/model/denial.ts';
-import type { Reason } from '../../../../src/core/model/reasons.ts';
-import type { Rate } from '../../../../src/core/model/endpoint.ts';
-import type { Failures } from '../../../../src/core/model/shared.ts';
-import { createRateLimiters } from '../../../../src/core/gateway/limit/rate-limiters.ts';
-import { outcomeOf } from '../../../support/denial.ts';
+import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../src/tokens/failures.ts';
+import { readFields } from '../../src/core/gateway/listen/call.ts';
+import type { Call } from '../../src/core/model/call.ts';
+import { Denial } from '../../src/core/model/denial.ts';
+import type { Reason } from '../../src/core/model/reasons.ts';
+import type { Rate } from '../../src/core/model/endpoint.ts';
+import type { Failures } from '../../src/ports/shared.ts';
+import { createRateLimiters } from '../../src/core/gateway/limit/limit.ts';
+import { outcomeOf } from '../support/denial.ts';
 
 let now: number;
 let shown: number;

@@ -1,7 +1,5 @@
-import type { AuthorizationServer, ClientCredentials } from './authorization-server.ts';
-
-/** The purpose of a call to an authorization server; the label `operation` in metrics. */
-export type ServerOperation = 'discovery' | 'jwks' | 'introspection' | 'exchange' | 'client_credentials';
+import type { AuthorizationServer, ClientCredentials } from '../core/model/authorization-server.ts';
+import type { ServerOperation } from '../core/model/events.ts';
 
 /** The answer of an authorization server, with any status. */
 export interface ServerAnswer {

@@ -1,12 +1,13 @@
-import { retryAfterSeconds } from '../../lib/http/header-fields.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { createExpiringCache } from '../../lib/expiring-cache.ts';
-import { addressBlock } from '../../lib/ip-address.ts';
-import { createSingleFlight } from '../../lib/single-flight.ts';
-import type { Call } from '../../model/call.ts';
-import { Denial, isTokenDenial } from '../../model/denial.ts';
-import type { Failures, RateLimiters, TokenQuestion } from '../../model/shared.ts';
-import type { Rate } from '../../model/endpoint.ts';
+import { retryAfterSeconds } from '../core/lib/http/header-fields.ts';
+import type { Clock } from '../core/lib/clock.ts';
+import { createExpiringCache } from '../core/lib/expiring-cache.ts';
+import { addressBlock } from '../core/lib/ip-address.ts';
+import { createSingleFlight } from '../core/lib/single-flight.ts';
+import type { Call } from '../core/model/call.ts';
+import { Denial, isTokenDenial } from '../core/model/denial.ts';
+import type { Failures, TokenQuestion } from '../ports/shared.ts';
+import type { RateLimiters } from '../core/model/rate-limiter.ts';
+import type { Rate } from '../core/model/endpoint.ts';
 
 /** The most refused tokens that are remembered. Only a token that was counted is added, so one address adds few. */
 const MAX_REFUSED = 50_000;

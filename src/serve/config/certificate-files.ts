@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { readText, type TextOrFault } from './files.ts';
+import type { Certificates } from '../../core/gateway/listen/certificates.ts';
+import { readText, type TextOrFault } from '../../core/lib/files.ts';
 
 /** Where a certificate is: paths of PEM files. */
 export interface CertificateFiles {
@@ -10,15 +11,6 @@ export interface CertificateFiles {
   readonly key: string;
   /** The authorities that verify the certificates of peers; undefined: none. */
   readonly ca: string | undefined;
-}
-
-/** The content of {@link CertificateFiles}, usable for TLS. */
-export interface Certificates {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string | undefined;
-  /** Milliseconds since the epoch. Of the certificate itself: its chain may hold an expired one, for old clients. */
-  readonly expiresAt: number;
 }
 
 /** A fault of one of the files. Never quotes its content. */

@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { certificateThumbprint } from '../../../../src/core/lib/digest.ts';
-import { pem, x509 } from '../../../support/certificates.ts';
-import { forThisTest } from '../../../support/start-before.ts';
-import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../../../worlds/tls.ts';
-import { until } from '../../../support/until.ts';
+import { certificateThumbprint } from '../../src/core/lib/digest.ts';
+import { pem, x509 } from '../support/certificates.ts';
+import { forThisTest } from '../support/start-before.ts';
+import { askAs, connectAs, startTlsWorld, type TlsWorld } from '../worlds/tls.ts';
+import { until } from '../support/until.ts';
 
 let folder: string;
 beforeEach(async () => {

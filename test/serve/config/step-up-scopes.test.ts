@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Route, stepUpScopes } from '../../../src/core/model/route.ts';
+import type { Route } from '../../../src/core/model/route.ts';
+import { stepUpScopes } from '../../../src/serve/config/step-up-scopes.ts';
 
 test.each([
   ['policy', ['payments', 'admin']],
