@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 24_782, pipeline: 1_498, core: 14_821 };
+const bounds = { serve: 25_131, pipeline: 1_553, core: 15_963 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;
@@ -174,7 +174,7 @@ describe('src/', () => {
     );
     const paths = new Set(src.map(({ path }) => path));
     const named = steps.map((step) => /`([\w/-]+\.ts)`/.exec(step)?.[1] ?? step);
-    expect(named).toHaveLength(21);
+    expect(named).toHaveLength(24);
     expect(named.filter((file) => !paths.has(`src/${file}`) && !paths.has(`src/core/gateway/${file}`))).toEqual([]);
   });
 

@@ -124,6 +124,8 @@ export interface InProcess {
 /** An endpoint that the gateway answers itself, instead of an upstream. */
 export interface OwnEndpoint {
   readonly endpoint: Endpoint;
+  /** Reads the body of a call before that is decided on; undefined: no call has one. @throws {Denial} */
+  readonly read?: (call: Call) => Promise<Buffer>;
   /** Answers a call that was allowed. @param ofOrigin The header fields for a page of another origin. */
   readonly answer: (granted: GrantedCall, ofOrigin: Readonly<Record<string, string>>) => Promise<void>;
   /** Answers a call without credentials that a browser makes for a person; false for any other call. */

@@ -104,6 +104,11 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       delete: (stream) => open.delete(stream),
     },
     newest: () => gateway,
+    requireRight(scope, route, right) {
+      const refused = open.refusalOf(right);
+      if (refused !== undefined) throw new Denial(refused.reason, 'the token was refused since the call began');
+      if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false });
+    },
   };
   surroundings.revocation?.affect({
     open: () => open.all(),
@@ -116,6 +121,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
   let gateway: ConfiguredGateway;
+  let inForce: ConfigScope;
   /** Undefined until a configuration has an MCP route. */
   let mcp: ReturnType<typeof createMcp> | undefined;
   /** Undefined until a configuration has a route that takes WebSockets. */
@@ -150,6 +156,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       closeUnlessIn(before, configScope.clients);
       throw error;
     }
+    inForce = configScope;
     prepared.use();
     for (const each of configScope.capabilities) each.start?.(next.routes);
     ({ clients } = configScope);
@@ -180,7 +187,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const refused = open.refusalOf(stream);
     if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
     try {
-      gateway.reconsider(stream);
+      stream.revalidateEvery(gateway.reconsider(stream));
     } catch (error) {
       endFor(stream, error instanceof Denial ? error.reason : 'gateway.error', 'the configuration changed');
     }

@@ -123,10 +123,10 @@ function createApprovalEndpoint(endpoint: Endpoint, { approvals, frontDoor, show
       answer(call, 303, { Location: `${frontDoor.issuer}/${place}`, 'Cache-Control': 'no-store' });
       return true;
     },
-    async answer({ call, grant: { principal } }, ofOrigin) {
+    read: async (call) => (call.method === 'POST' ? readBody(call, MAX_DECISION_BYTES, room) : Buffer.alloc(0)),
+    async answer({ call, grant: { principal, action } }, ofOrigin) {
       if (principal === undefined) throw new TypeError('approvals: no principal');
-      const body = call.method === 'POST' ? await readBody(call, MAX_DECISION_BYTES, room) : '';
-      const found = await answerApi(approvals, endpoint.path, { call, person: principal, body: String(body) });
+      const found = await answerApi(approvals, endpoint.path, { call, person: principal, body: String(action.body) });
       const type = found.status === 200 ? 'application/json' : 'application/problem+json';
       const headers = { ...ofOrigin, 'Content-Type': type, 'Cache-Control': 'no-store' };
       answer(call, found.status, headers, JSON.stringify(found.body));

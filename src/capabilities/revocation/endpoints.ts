@@ -33,7 +33,11 @@ export class RevocationEndpoints implements OwnEndpoints {
     this.#byPath = new Map(Array.from(settings?.sources.values() ?? [], (source) => [source.path, source]));
     this.#hasAddresses = config.log.details.addresses;
     const endpoint = settings?.endpoint?.route;
-    this.endpoints = endpoint === undefined ? [] : [{ endpoint, answer: (granted) => this.#revoke(granted) }];
+    if (endpoint === undefined) this.endpoints = [];
+    else {
+      const read: OwnEndpoint['read'] = (call) => readBody(call, MAX_BYTES, this.#room);
+      this.endpoints = [{ endpoint, read, answer: (granted) => this.#revoke(granted) }];
+    }
   }
 
   /**
@@ -59,10 +63,10 @@ export class RevocationEndpoints implements OwnEndpoints {
   }
 
   /** Answers a call of the endpoint that was allowed. */
-  async #revoke({ call, grant: { principal } }: GrantedCall): Promise<void> {
+  async #revoke({ call, grant: { principal, action } }: GrantedCall): Promise<void> {
     if (mediaTypeOf(call) !== 'application/json')
       return send(call, refused('invalid_request', 'Content-Type is not application/json'));
-    const body = (await readBody(call, MAX_BYTES, this.#room)).toString('utf8');
+    const body = String(action.body);
     send(call, await this.#parts.receive({ ask: 'endpoint', body, by: principal?.clientId ?? principal?.subject }));
   }
 

@@ -13,7 +13,7 @@ import type { CredentialSource } from '../../core/model/gate.ts';
 import type { Action } from '../../core/model/grant.ts';
 import type { KnownCall, Outcome } from '../../core/model/outcome.ts';
 import { calledTool } from '../../core/model/policy.ts';
-import type { Route } from '../../core/model/route.ts';
+import { isRoute } from '../../core/model/route.ts';
 import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { Span, SpanAttributes, Tracer } from './span.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
@@ -147,11 +147,6 @@ function decisionAttributes({ call, route, attempt, allow, denial, shadow }: Out
 /** The entry of the policy that lists a tool, since a caller can make up the name of a tool. */
 function toolEntry(route: Endpoint | undefined, tool: string | undefined): string | undefined {
   return tool === undefined ? undefined : route?.policy?.toolEntry(tool);
-}
-
-/** Whether a call of the endpoint goes on to an upstream. */
-function isRoute(endpoint: Endpoint): endpoint is Route {
-  return !endpoint.isOwn;
 }
 
 /**

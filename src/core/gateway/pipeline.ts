@@ -12,7 +12,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Call } from '../model/call.ts';
 import { Denial } from '../model/denial.ts';
-import type { Action, Grant, GrantedCall, HeldToken, PresentedToken } from '../model/grant.ts';
+import type { Action, CallRight, Grant, GrantedCall, HeldToken, PresentedToken } from '../model/grant.ts';
 import { type CredentialSource, type Gate, heldTogether } from '../model/gate.ts';
 import type { CountedCall } from '../model/history.ts';
 import type { KnownCall, Outcome, RefusalAnswer } from '../model/outcome.ts';
@@ -38,6 +38,8 @@ export interface Stages {
   token(call: Call): PresentedToken | undefined;
   /** Validates the token, and the proof of possession if it is bound to a key. `tokens/authenticator.ts` */
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
+  /** Requires that a caller of an earlier configuration is one of this one, too. `tokens/authenticator.ts` */
+  accept(principal: Principal | undefined, token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
   /** Counts the call against the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
   readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
   /** Reads what the call attempts, on an MCP route from its message. `mcp/action.ts` */
@@ -50,6 +52,8 @@ export interface Stages {
   readonly credential: CredentialSource;
   /** Keeps the token for a stream, which validates it again; undefined without one. `serve/gateway/route-stages.ts` */
   hold(token: PresentedToken | undefined, call: Call): HeldToken | undefined;
+  /** Requires that the caller kept its right since its token was read. `serve/gateway/route-stages.ts` */
+  confirm(right: CallRight): void;
   /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
   forward(granted: GrantedCall): Promise<void>;
   /**
@@ -72,6 +76,8 @@ export interface Gateway {
   publish(call: Call): boolean;
   /** Finds the route. `route/router.ts` */
   route(call: Call): Stages;
+  /** The gateway of the newest configuration; itself until the next one. `serve/reloadable-gateway.ts` */
+  newest(): Gateway;
   /** Answers a call that was refused before its route was known. `serve/gateway/gateway.ts` */
   refuse(call: Call, denial: Denial, action: Action | undefined): RefusalAnswer;
   /** What records say besides the decision. */
@@ -83,6 +89,9 @@ export interface Gateway {
   /** Logs a failure after the call was allowed, or of the gateway itself. `serve/gateway/gateway.ts` */
   failed(call: Call, route: Endpoint | undefined, denial: Denial): void;
 }
+
+/** A call that takes longer to arrive has its token validated again, past every cache. */
+const LONG_MS = 30_000;
 
 /** The status that is counted if the connection ends before any answer: the client left. nginx uses the same. */
 const UNANSWERED = 499;
@@ -116,11 +125,19 @@ export async function serve(
     principal = await stages.authenticate(token, call);
     if (stages.limit !== undefined) await stages.limit(call, principal);
     action = await stages.readAction(call, principal);
+    const newest = gateway.newest();
+    if (newest !== gateway) {
+      const before = { route: stages.route, principal, action, isUpgrade: head !== undefined };
+      ({ stages, principal, action } = await underNewest(newest, call, before));
+    }
+    const held = stages.hold(token, call);
+    if (performance.now() - call.startedAt > LONG_MS) await held?.revalidate();
     grant = stages.authorize(principal, action);
     for (const gate of stages.gates) counted = heldTogether(counted, await gate.enter(call, grant));
     const credential = await stages.credential.obtain(grant, token);
+    stages.confirm({ call, grant, held });
     record(performance.now());
-    const granted = { call, grant, credential, held: stages.hold(token, call), counted };
+    const granted = { call, grant, credential, held, counted };
     if (head === undefined) await stages.forward(granted);
     else await stages.forwardUpgrade(granted, head, refuse);
   } catch (error) {
@@ -164,4 +181,37 @@ export async function serve(
       decidedAt,
     });
   }
+}
+
+/** What a call was found to be under an earlier configuration. */
+interface ReadCall {
+  readonly route: Endpoint;
+  readonly principal: Principal | undefined;
+  readonly action: Action;
+  readonly isUpgrade: boolean;
+}
+
+/**
+ * A call under a configuration that is newer than the one that read it. A client decides when its body is complete: the
+ * decision is that of the newest configuration.
+ *
+ * @throws {Denial} as the stages, and `route.unknown` where its path leads to another kind of endpoint now.
+ */
+async function underNewest(
+  newest: Gateway,
+  call: Call,
+  before: ReadCall,
+): Promise<Pick<ReadCall, 'principal' | 'action'> & { readonly stages: Stages }> {
+  const stages = newest.route(call);
+  const { route } = stages;
+  if (route.protocol !== before.route.protocol || route.isOwn !== before.route.isOwn)
+    throw new Denial('route.unknown', 'its path leads elsewhere now');
+  stages.allow(call);
+  stages.admit(call);
+  if (before.isUpgrade) stages.admitUpgrade(call);
+  const principal = await stages.accept(before.principal, stages.token(call), call);
+  // A body is read once. What a message says does not depend on a configuration.
+  const { body } = before.action;
+  const action = body === undefined ? await stages.readAction(call, principal) : before.action;
+  return { stages, principal, action };
 }

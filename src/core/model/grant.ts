@@ -4,6 +4,7 @@ import type { CountedCall } from './history.ts';
 import type { Era } from './mcp-method.ts';
 import type { Attempt, Decision, McpTarget, Plan } from './policy.ts';
 import type { Principal } from './principal.ts';
+import type { TokenReason } from './reasons.ts';
 
 /**
  * A JSON-RPC request id, or null if the message has none or could not be read. An object is a number that JavaScript
@@ -87,7 +88,8 @@ export interface RefusedToken {
   readonly key: string;
   /** The servers that refused it. Another server may have issued the same string as a token of its own. */
   readonly issuers: readonly string[];
-  readonly reason: string;
+  /** `gateway.error`: its validity is not known. */
+  readonly reason: TokenReason | 'gateway.error';
 }
 
 declare const credential: unique symbol;
@@ -104,6 +106,9 @@ export interface GrantedCall {
   /** Undefined if no rule over time concerns the call. */
   readonly counted: CountedCall | undefined;
 }
+
+/** The right of a call in progress. */
+export type CallRight = Pick<GrantedCall, 'call' | 'grant' | 'held'>;
 
 /**
  * Asks a decision point which entries of a list the caller may use: one boolean for each, in their order.

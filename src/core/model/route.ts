@@ -97,6 +97,11 @@ export interface Route extends Endpoint {
   readonly slots: ReadonlyMap<object, object> | undefined;
 }
 
+/** Whether a call of the endpoint goes on to an upstream. */
+export function isRoute(endpoint: Endpoint): endpoint is Route {
+  return !endpoint.isOwn;
+}
+
 /** Scopes as clients of a route must request them. */
 export function requestedScopes({ scopePrefix }: Endpoint, scopes: readonly string[]): readonly string[] {
   return prefixedScopes(scopes, scopePrefix);

@@ -68,6 +68,7 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
       return false;
     },
     route: (call) => routed(call.path),
+    newest: processScope.newest,
     refuse: (call, ...refusal) => (addressed(call) ?? { refuse }).refuse(call, ...refusal),
     details: config.log.details,
     record: events.decided,
@@ -81,11 +82,12 @@ export function createGateway(config: Config, configScope: ConfigScope, processS
 
   return {
     ...gateway,
-    reconsider: (stream) => routed(stream.call.path).reconsider(stream),
+    reconsider: (open) => routed(open.call.path).reconsider(open),
     revalidate: async (token, { path, client }) => routed(path).authentication?.revalidate(token, client),
-    listeners: processScope.listeners.map((listener, index) =>
-      listener.gateway(gateway, { config, crossOrigin, route: (call) => stagesAt(index, call) }),
-    ),
+    listeners: processScope.listeners.map((listener, index) => ({
+      ...listener.gateway(gateway, { config, crossOrigin, route: (call) => stagesAt(index, call) }),
+      newest: () => processScope.newest().listeners[index] as Gateway,
+    })),
   };
 
   function stagesAt(listener: number, { path }: Call): Stages {

@@ -28,10 +28,11 @@ import type { createServerAnswers } from './server-answers.ts';
 import type { McpRoute, OpenMcpRoute } from '../../mcp/mcp-route.ts';
 import type { Config } from '../../ports/config.ts';
 import type { Call } from '../../core/model/call.ts';
-import type { Grant, PresentedToken } from '../../core/model/grant.ts';
+import type { CallRight, Grant, HeldToken, PresentedToken } from '../../core/model/grant.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { ownCookies } from '../../core/model/fields.ts';
-import type { Route } from '../../core/model/route.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { isRoute, type Route } from '../../core/model/route.ts';
 import type { Endpoint } from '../../core/model/endpoint.ts';
 import type { Gateway, Stages } from '../../core/gateway/pipeline.ts';
 import { createCrossOrigin, type CrossOrigin } from '../../core/gateway/respond/cross-origin.ts';
@@ -55,7 +56,7 @@ interface ServedEndpoint extends Stages {
   /** Undefined on a public route. */
   readonly authentication: Authentication | undefined;
   /** As `ConfiguredGateway.reconsider`. */
-  reconsider(stream: OpenStream): void;
+  reconsider(open: OpenCall): number | undefined;
 }
 
 /** The rules for browsers, which all routes of a configuration share. */
@@ -103,6 +104,7 @@ export function createWiring(
   function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin, proofs: ProofTaker | undefined) {
     const authentication = route.public ? undefined : authentications(route, createPossession(route, proofs?.check));
     const methods = methodsOf(route);
+    const toleranceMs = Math.max(0, ...route.authorizationServers.map((server) => server.clockToleranceMs));
     const stages = {
       route,
       allow: allowed.require,
@@ -111,24 +113,42 @@ export function createWiring(
       token: route.public ? () => undefined : createTokenReader(route.proofs !== undefined),
       authenticate: (token: PresentedToken | undefined, call: Call) =>
         token === undefined ? undefined : authentication?.authenticate(token, call),
+      accept: (principal: Principal | undefined, token: PresentedToken | undefined, call: Call) =>
+        principal === undefined || token === undefined
+          ? stages.authenticate(token, call)
+          : authentication?.accept(principal, token),
       limit: createLimit(route, limiters),
       hold: (token: PresentedToken | undefined, call: Call) =>
         token && { token, revalidate: () => newest().revalidate(token, call) },
+      confirm(right: CallRight) {
+        const { expiresAt = Infinity } = right.grant.principal ?? {};
+        if (expiresAt * 1000 + toleranceMs <= clock())
+          throw new Denial('token.expired', 'the token expired while the call was under way');
+        requireRight(route, right);
+      },
     };
     return { stages, authentication, refusing: { methods, publicUrl, crossOrigin, nonce: proofs?.nonce } };
   }
 
+  /** Requires that nothing has ended the right of a caller since its token was read. @throws {Denial} */
+  function requireRight(route: Endpoint, right: CallRight): void {
+    const { principal } = right.grant;
+    if (principal !== undefined) guard?.requireNotRevoked(principal);
+    processScope.requireRight(configScope, route, right);
+  }
+
   /** Calls of an endpoint that the gateway itself answers: no gate, no credential, no proxy asks about them. */
-  function ofOwn({ endpoint, answer, receive }: OwnEndpoint): ServedEndpoint {
+  function ofOwn({ endpoint, answer, read, receive }: OwnEndpoint): ServedEndpoint {
     const { stages, authentication, refusing } = callerStages(endpoint, ofAllowed, undefined);
     const refuseAll = (detail: string) => (): never => {
       throw new Denial('route.unknown', detail);
     };
+    const readRequest = createRequestReader(endpoint);
     const own: Stages = {
       ...stages,
       preflight: (call) => stages.preflight(call) || receive?.(call) === true,
       admitUpgrade: createAdmitUpgrade({ upgrade: undefined }),
-      readAction: createRequestReader(endpoint),
+      readAction: read === undefined ? readRequest : async (call) => ({ ...readRequest(call), body: await read(call) }),
       authorize: createAuthorize(endpoint, clock, false),
       gates: [],
       credential: { obtain: () => undefined },
@@ -140,7 +160,13 @@ export function createWiring(
       ...own,
       authentication,
       listeners: listeners.map((listener) => listener.ownStagesOf(own)),
-      reconsider: refuseAll('its path leads elsewhere now'),
+      reconsider({ route: before, call, grant, held }) {
+        if (!before.isOwn) throw new Denial('route.unknown', 'its path leads elsewhere now');
+        own.allow(call);
+        own.admit(call);
+        own.authorize(accepted(authentication, grant, held), grant.action);
+        return undefined;
+      },
     };
   }
 
@@ -172,6 +198,7 @@ export function createWiring(
       }),
       states: onRoute.flatMap(({ states }) => states ?? []),
       onUnauthorized: credential.onUnauthorized,
+      requireRight: (right: CallRight) => requireRight(route, right),
       onBegun: onRoute.find(({ begun }) => begun !== undefined)?.begun,
       cleanAnswer: createCleanAnswer({
         isPublic: route.public,
@@ -216,19 +243,16 @@ export function createWiring(
           nonce,
         }),
       ),
-      reconsider(stream) {
-        const { route: before, call, held, isUpgrade } = stream;
-        const { principal, action } = stream.grant;
-        if (before.protocol !== route.protocol || upstreamUrl(before, call) !== upstreamUrl(route, call)) {
+      reconsider({ route: before, call, grant, held, isUpgrade }) {
+        const isElsewhere = !isRoute(before) || upstreamUrl(before, call) !== upstreamUrl(route, call);
+        if (isElsewhere || before.protocol !== route.protocol)
           throw new Denial('route.unknown', 'its path leads elsewhere now');
-        }
         stages.allow(call);
         stages.admit(call);
         if (isUpgrade) stages.admitUpgrade(call);
-        const accepted = principal && held && authentication ? authentication.accept(principal, held.token) : principal;
-        const grant = stages.authorize(accepted, action);
-        for (const gate of gates) gate.reconsider?.(grant);
-        stream.revalidateEvery(route.revalidateMs);
+        const anew = stages.authorize(accepted(authentication, grant, held), grant.action);
+        for (const gate of gates) gate.reconsider?.(anew);
+        return route.revalidateMs;
       },
     };
   }
@@ -258,6 +282,15 @@ function gatesOf(onRoute: readonly OnRoute[]): readonly Gate[] {
   return onRoute.map(({ gate }) => gate).filter((gate) => gate !== undefined);
 }
 
+/** The caller of a call in progress, under the settings of a route. @throws {Denial} for one that it would refuse. */
+function accepted(
+  authentication: Authentication | undefined,
+  { principal }: Grant,
+  held: HeldToken | undefined,
+): Principal | undefined {
+  return principal && held && authentication ? authentication.accept(principal, held.token) : principal;
+}
+
 function upstreamUrl(route: Route, { path, query }: Call): string {
   return route.upstream.origin + createUpstreamPath(route)(path, query);
 }
@@ -280,7 +313,12 @@ export interface ProcessScope {
    * The gateway of the newest configuration. A stream asks it about its token: the configuration that opened the stream
    * may hold secrets that are no longer valid.
    */
-  readonly newest: () => Pick<ConfiguredGateway, 'revalidate'>;
+  readonly newest: () => ConfiguredGateway;
+  /**
+   * Requires that a call in progress on a route of `scope` has kept its right: its token was not refused since, and the
+   * newest configuration allows it. @throws {Denial}
+   */
+  readonly requireRight: (scope: ConfigScope, route: Endpoint, right: CallRight) => void;
 }
 
 /** The parts of one configuration. Clients are kept from the previous one if their settings are equal. */
@@ -296,14 +334,19 @@ export interface ConfigScope {
   readonly serverAnswers: typeof createServerAnswers | undefined;
 }
 
+/** A call in progress, on its route in the configuration that allowed it. */
+type OpenCall = CallRight & Pick<OpenStream, 'isUpgrade'> & { readonly route: Endpoint };
+
 /** The gateway of one configuration. */
 export interface ConfiguredGateway extends Gateway {
   /**
-   * Lets a stream stay open if this configuration would open it too, for the same caller and to the same upstream.
+   * Lets a call in progress go on, such as a stream, if this configuration would allow it too, for the same caller and
+   * to the same upstream.
    *
-   * @throws {Denial} for any other stream.
+   * @returns how often the token of a stream is validated again, in milliseconds; undefined: as without a setting.
+   * @throws {Denial} for any other call.
    */
-  reconsider(stream: OpenStream): void;
+  reconsider(open: OpenCall): number | undefined;
   /**
    * Validates the token of a call in progress again, past every cache, on the route of its path in this configuration.
    *

@@ -67,12 +67,13 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     credential: { obtain: step('obtain') },
     ...all(words('limit').filter((name) => !(name in other) || other[name] !== undefined)),
     gates: gates.filter((name) => !(name in other) || other[name] !== undefined).map((name) => ({ enter: step(name) })),
-    ...all(['hold', 'forward', 'forwardUpgrade', 'refuse']),
+    ...all(['hold', 'confirm', 'forward', 'forwardUpgrade', 'refuse']),
   } as unknown as Stages;
   const gateway = {
     ...all(['arrive', 'canonical', 'publish', 'record', 'answered', 'failed']),
     ...all(['refuse'], 'gateway.'),
     route: (routed: unknown) => step('route')(routed) ?? stages,
+    newest: () => gateway,
   } as unknown as Gateway;
   const response = Object.assign(new EventEmitter(), { statusCode: 200 });
   await serve(gateway, request, response as unknown as ServerResponse, upgrade);
@@ -86,8 +87,8 @@ const refuses = (): never => {
   throw denial;
 };
 const whole = words(`
-  arrive canonical publish route allow preflight admit token authenticate limit readAction authorize lock approvals
-  history decisions obtain record hold forward`);
+  arrive canonical publish route allow preflight admit token authenticate limit readAction hold authorize lock approvals
+  history decisions obtain confirm record forward`);
 const decided = {
   call,
   route,
@@ -113,14 +114,15 @@ describe('each step gets the results of the steps before it', () => {
       ['authenticate', 'token', call],
       ['limit', call, principal],
       ['readAction', call, principal],
+      ['hold', 'token', call],
       ['authorize', principal, action],
       ...gates.map((name) => [name, call, grant]),
       ['obtain', grant, 'token'],
+      ['confirm', { call, grant, held }],
       [
         'record',
         { ...decided, allow: true, denial: undefined, answer: undefined, decidedAt: expect.any(Number) as number },
       ],
-      ['hold', 'token', call],
       ['forward', granted],
     ]);
   });
@@ -221,7 +223,7 @@ test('records a refusal also if its answer fails', async () => {
 });
 
 describe('records no second decision for an error after a call was allowed', () => {
-  test.each(['hold', 'forward'])('in %s', async (name) => {
+  test.each(['forward'])('in %s', async (name) => {
     const { steps, names } = await served({ [name]: refuses });
     expect(names).toEqual([...whole.slice(0, whole.indexOf(name) + 1), 'failed', 'refuse']);
     expect(steps.at(-2)).toEqual(['failed', call, route, denial]);
@@ -242,16 +244,19 @@ describe('a counted call', () => {
   const counts = { ...counted, settle: (...how: unknown[]) => settled.push(how) };
   beforeEach(() => settled.splice(0));
 
-  test.each(['history', 'decisions', 'obtain', 'hold', 'forward'])('gives its part back if %s fails', async (name) => {
-    const inTurn = (id: string): CountedCall => ({
-      ...counts,
-      id,
-      settle: (...how) => settled.push([id, ...how.slice(0, 2)]),
-    });
-    await served({ approvals: () => inTurn('approval'), history: () => inTurn('count'), [name]: refuses });
-    const given = name === 'history' ? ['approval'] : ['approval', 'count'];
-    expect(settled).toEqual(given.map((id) => [id, 'unreached', 'the call did not reach the upstream']));
-  });
+  test.each(['history', 'decisions', 'obtain', 'confirm', 'forward'])(
+    'gives its part back if %s fails',
+    async (name) => {
+      const inTurn = (id: string): CountedCall => ({
+        ...counts,
+        id,
+        settle: (...how) => settled.push([id, ...how.slice(0, 2)]),
+      });
+      await served({ approvals: () => inTurn('approval'), history: () => inTurn('count'), [name]: refuses });
+      const given = name === 'history' ? ['approval'] : ['approval', 'count'];
+      expect(settled).toEqual(given.map((id) => [id, 'unreached', 'the call did not reach the upstream']));
+    },
+  );
 
   test('gives its part back after it was forwarded, if nothing else settled it', async () => {
     await served({ history: () => counts, forward: () => void settled.push('forwarded') });

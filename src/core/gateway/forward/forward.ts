@@ -4,7 +4,7 @@ import { declaresBody } from '../../lib/http/header-fields.ts';
 import { drain, YieldingStream } from '../../lib/http/bodies.ts';
 import type { Call } from '../../model/call.ts';
 import type { StatesCaller } from '../../model/on-route.ts';
-import type { GrantedCall } from '../../model/grant.ts';
+import type { CallRight, GrantedCall } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 import type { ConnectionPools } from './connection-pool.ts';
 import { Relay, type RelayParts } from './relay.ts';
@@ -18,6 +18,8 @@ export interface ForwardParts extends Omit<RelayParts, 'route'> {
   readonly claimed: ReadonlySet<string>;
   /** Make the values of the statements of the upstream. */
   readonly states: readonly StatesCaller[];
+  /** Requires that nothing has ended the right of a caller since the decision. @throws {Denial} */
+  readonly requireRight: (right: CallRight) => void;
 }
 
 /** How long a client that is still sending has to read its answer. */
@@ -30,7 +32,7 @@ const LINGER_MS = 1_000;
  *   begins; a later failure breaks the answer off.
  */
 export function createForward(route: Route, parts: ForwardParts): (granted: GrantedCall) => Promise<void> {
-  const { publicUrl, connections, claimed, states, messages } = parts;
+  const { publicUrl, connections, claimed, states, messages, requireRight } = parts;
   const upstream = connections.to(route.upstream);
   const upstreamPath = createUpstreamPath(route);
   const requestHeaders = createRequestHeaders(route, publicUrl, claimed, states);
@@ -42,7 +44,7 @@ export function createForward(route: Route, parts: ForwardParts): (granted: Gran
     // The client left during an earlier stage: no `close` event will follow.
     if (call.response.closed) return Promise.resolve();
     const filter = messages?.filter(granted);
-    const body = grant.action.body ?? streamedBody(call);
+    const body = grant.action.body ?? streamedBody(call, () => requireRight(granted));
     const options: Dispatcher.DispatchOptions = {
       path: upstreamPath(receivedPath(call), call.query),
       method: call.method,
@@ -63,10 +65,12 @@ export function createForward(route: Route, parts: ForwardParts): (granted: Gran
 /**
  * The body of a call that no stage has read, or null. It passes through a stream of its own: undici destroys the body
  * of a failed request, and the gateway must still answer the client's request.
+ *
+ * @param requireRight Called before each piece: a client that lost its right must not complete what it began.
  */
-function streamedBody({ request, fields }: Call): YieldingStream | null {
+function streamedBody({ request, fields }: Call, requireRight: () => void): YieldingStream | null {
   if (!declaresBody(fields)) return null;
-  const body = new YieldingStream();
+  const body = new YieldingStream(requireRight);
   // undici listens only while it sends. An error without a listener would end the process.
   body.on('error', () => {});
   body.once('close', () => drainForAMoment(request.unpipe(body)));

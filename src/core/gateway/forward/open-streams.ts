@@ -2,7 +2,7 @@ import { type Clock, Deadline } from '../../lib/clock.ts';
 import { createExpiringCache, type ExpiringCache } from '../../lib/expiring-cache.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
-import type { Grant, HeldToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
+import type { CallRight, Grant, HeldToken, PresentedToken, RefusedToken } from '../../model/grant.ts';
 import type { Route } from '../../model/route.ts';
 
 /** The streams that are open, so that a new configuration can decide on each again. */
@@ -60,16 +60,16 @@ export class StreamIndex implements OpenStreams {
     return [...(this.#byToken.get(refused.key) ?? [])].filter((stream) => isOf(stream, refused));
   }
 
-  /** The refusal of a stream's token since its request arrived; undefined if there was none. */
-  refusalOf(stream: OpenStream): RefusedToken | undefined {
-    const last = stream.held && this.#refusals.get(this.#keyOf(stream.held.token));
-    if (last === undefined || last.at < stream.call.startedAt || !isOf(stream, last.refused)) return undefined;
+  /** The refusal of the token of a call since that arrived; undefined if there was none. */
+  refusalOf(right: CallRight): RefusedToken | undefined {
+    const last = right.held && this.#refusals.get(this.#keyOf(right.held.token));
+    if (last === undefined || last.at < right.call.startedAt || !isOf(right, last.refused)) return undefined;
     return last.refused;
   }
 }
 
 /** The same string may be a different token at another authorization server. */
-function isOf({ grant: { principal } }: OpenStream, { issuers }: RefusedToken): boolean {
+function isOf({ grant: { principal } }: CallRight, { issuers }: RefusedToken): boolean {
   return principal !== undefined && issuers.includes(principal.issuer);
 }
 

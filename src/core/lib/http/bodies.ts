@@ -1,4 +1,4 @@
-import { type Readable, Transform } from 'node:stream';
+import { type Readable, Transform, type TransformCallback, type TransformOptions } from 'node:stream';
 import { Gatherer } from '../gatherer.ts';
 
 /** Bodies up to this size are forwarded without yielding. */
@@ -9,9 +9,21 @@ const AT_ONCE_BYTES = 64 * 1024;
  * sender before it serves other connections.
  */
 export class YieldingStream extends Transform {
+  readonly #judge: () => void;
   #bytes = 0;
 
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: (error: null, chunk: Buffer) => void): void {
+  /** @param judge Called before each piece; what it throws ends the stream. */
+  constructor(judge = (): void => {}, options?: TransformOptions) {
+    super(options);
+    this.#judge = judge;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    try {
+      this.#judge();
+    } catch (error) {
+      return done(error as Error);
+    }
     this.#bytes += chunk.length;
     if (this.#bytes <= AT_ONCE_BYTES) done(null, chunk);
     else setImmediate(done, null, chunk);

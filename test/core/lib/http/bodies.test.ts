@@ -27,7 +27,7 @@ test('a short body passes at once', () => {
 
 test('of a long one a piece passes in a turn of the event loop', async () => {
   let passed = 0;
-  const paced = new YieldingStream({ highWaterMark: 16 * PIECE });
+  const paced = new YieldingStream(undefined, { highWaterMark: 16 * PIECE });
   paced.on('data', (chunk: Buffer) => (passed += chunk.length));
   for (let piece = 0; piece < 4; piece += 1) paced.write(Buffer.alloc(PIECE));
   const seen = [];
