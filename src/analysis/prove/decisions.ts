@@ -12,7 +12,7 @@ import {
 import type { Approval } from '../../policy-parts/approvals/approval.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import type { CallPlan } from '../../core/policy/plan.ts';
-import type { Step } from '../../core/policy/step.ts';
+import type { Step } from '../../core/policy/part.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';

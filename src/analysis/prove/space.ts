@@ -1,9 +1,8 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
-import { MAX_ACTORS } from '../../core/model/actors.ts';
+import type { Principal } from '../../core/model/principal.ts';
+import { MAX_ACTORS, isName } from '../../core/model/caller-key.ts';
 import type { EarlierCall } from '../../policy-files/policy-tests.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
-import type { Principal } from '../../core/model/principal.ts';
-import { isName } from '../../core/model/caller-key.ts';
 import {
   type ClaimRead,
   type Condition,

@@ -6,7 +6,7 @@ import type { Problem } from '../../core/config/problems.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { parsedJson } from '../../core/lib/json/parsed.ts';
 import { outcomeKind } from '../../core/model/outcome-kind.ts';
-import { actorFlaw } from '../../core/model/actors.ts';
+import { actorFlaw } from '../../ports/actors.ts';
 import { isPolicyReason, refusalOf } from '../../core/model/reasons.ts';
 import { unknownArguments, type Attempt, type Policy } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';

@@ -13,7 +13,7 @@ import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from '../../policy-files/policies.ts';
 import { readTokens, requireOwners } from './route-tokens.ts';
-import { isServedBelow } from '../../core/policy/requests.ts';
+import { isServedBelow } from '../../policy-files/served-requests.ts';
 import { readUpstream } from './upstream.ts';
 import { reject } from '../../core/config/values.ts';
 import { didYouMean, quoted } from '../../core/lib/wording.ts';

@@ -1,6 +1,6 @@
 import { describeValue } from '../../lib/json/describe-value.ts';
-import { MAX_ACTORS } from '../../model/actors.ts';
 import type { Actor, Principal } from '../../model/principal.ts';
+import { MAX_ACTORS } from '../../model/caller-key.ts';
 import { compileClaim } from '../claim.ts';
 import { type ActorsDocument, rulePath, type ValueDocument } from '../document.ts';
 import { compilePredicates, describeFound, operandsIn, type Predicate, wantedBy } from '../predicate.ts';
