@@ -144,7 +144,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
     const before = clients;
-    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const prepared = await shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const ledBefore = leadOwnRequests(egress);
     const configScope = configScopeOf(next, prepared.limiters);
     try {
