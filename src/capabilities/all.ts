@@ -3,7 +3,7 @@ import { refusals as ofCore } from '../core/model/reasons.ts';
 import type { NamedRefusal } from '../core/model/refusal.ts';
 import type { OpenStore } from '../ports/store.ts';
 import type { Capability, OwnListener } from './capability.ts';
-import { leadOwnRequests } from '../core/lib/http/own-requests.ts';
+import { leadOwnRequests } from '../ports/own-requests.ts';
 import type { Config } from '../ports/config.ts';
 import { approvals } from './approvals/manifest.ts';
 import { auditChain } from './audit-chain/manifest.ts';

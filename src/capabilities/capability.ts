@@ -8,7 +8,7 @@ import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Egress } from '../core/lib/http/own-requests.ts';
+import type { Egress } from '../ports/own-requests.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient } from '../ports/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';

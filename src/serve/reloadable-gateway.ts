@@ -21,7 +21,7 @@ import type { PersonPage } from '../capabilities/capability.ts';
 import { answer } from '../core/gateway/respond/answer.ts';
 import type { Call } from '../core/model/call.ts';
 import type { Config } from '../ports/config.ts';
-import { leadOwnRequests, OWN_REQUESTS_LED } from '../core/lib/http/own-requests.ts';
+import { leadOwnRequests, OWN_REQUESTS_LED } from '../ports/own-requests.ts';
 import { Denial } from '../core/model/denial.ts';
 import { FRONT_DOOR } from '../ports/front-door.ts';
 import type { StoreState } from '../ports/shared.ts';

@@ -140,7 +140,7 @@ function mayImport(path: string, target: string): boolean {
 
 /** What opens requests: those of the process itself, in one file, and those to servers that no proxy leads to. */
 const opensRequests = new Set([
-  'src/core/lib/http/own-requests.ts',
+  'src/ports/own-requests.ts',
   // The proxy itself.
   'src/capabilities/egress/proxies.ts',
   // Upstreams, and the admin listener.
