@@ -51,6 +51,9 @@ interface Defined {
 /** A route that has callers, as read so far. */
 export type ReadRoute = Omit<Route, 'slots'>;
 
+/** Reads the keys of a route. Problems are reported to the field, and the result is then not used. */
+type ReadsRoute = (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
+
 /** A page of text for a person. */
 export interface PersonPage {
   readonly title: string;
@@ -358,11 +361,11 @@ export interface Capability {
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Whether `read` reads the keys of public routes too. */
   readonly readsPublic?: true;
-  /** Reads its section. @returns what reads its keys of a route; of a public one only with {@link readsPublic}. */
-  readonly read?: (
-    root: Field<GatewayKeys>,
-    defined: Defined,
-  ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
+  /**
+   * Reads its section, and loads what that needs. @returns what reads its keys of a route, of a public one only with
+   * {@link readsPublic}; undefined: no route has them.
+   */
+  readonly read?: (root: Field<GatewayKeys>, defined: Defined) => ReadsRoute | Promise<ReadsRoute | undefined>;
   /**
    * Reads its section, after the routes, and loads what that needs. Problems are reported to the fields, and the result
    * is then not used.

@@ -1,6 +1,6 @@
 import { createServerClient } from '../../src/tokens/servers/client.ts';
 import { createCredentialSources } from '../../src/capabilities/exchange/credential-source.ts';
-import type { TokenExchange, UpstreamToken } from '../../src/capabilities/exchange/settings.ts';
+import type { TokenExchange, UpstreamToken } from '../../src/capabilities/exchange/slot.ts';
 import type { CredentialSource } from '../../src/core/model/gate.ts';
 import type { Grant, PresentedToken } from '../../src/core/model/grant.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
@@ -22,7 +22,7 @@ export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExcha
     endpoint: undefined,
     credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
     subjectTokenType: 'access_token',
-    requestedTokenType: 'access_token',
+    tokenType: 'access_token',
     actor: 'none',
     grant: 'token_exchange',
     audience: ['https://api.example'],

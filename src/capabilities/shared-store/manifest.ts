@@ -21,7 +21,7 @@ function readShared(root: Field<GatewayKeys>): StoreSettings | undefined {
   const shared = root.get('shared');
   const onFailure = root.get('on_store_failure');
   const url = shared.read(storeUrl);
-  const found = onFailure.choice();
+  const found = onFailure.value();
   if (onFailure.present && !shared.present) onFailure.addProblem('applies only with shared', 'key');
   // Replicas seal what they share with it: with random keys, no replica could open what another one sealed.
   if (shared.present && !root.get('session_key').present) {

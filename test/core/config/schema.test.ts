@@ -39,6 +39,12 @@ test('x-routes takes no word that no reader knows', () => {
   );
 });
 
+test('x-form takes no word that no parser has', () => {
+  const ajv = new Ajv2020({ strictTypes: false, keywords: annotations });
+  const compile = () => ajv.compile({ properties: { a: { 'x-form': 'toString' } } });
+  expect(compile).toThrow('x-form is "toString", which no table of forms.ts has (#/properties/a/x-form)');
+});
+
 describe('the committed schema', () => {
   test('accepts no unknown key in any mapping', () => {
     const open = [...subschemas(schema)].filter(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
+import { upstreamToken } from '../../../src/capabilities/exchange/slot.ts';
 import { stringify } from 'yaml';
 import { load, loadConfig } from '../../../src/serve/config/load.ts';
 import { ConfigError } from '../../../src/core/config/problems.ts';
@@ -192,7 +192,7 @@ describe('a configuration', () => {
         resource: [],
         scope: [],
         subjectTokenType: 'access_token',
-        requestedTokenType: 'access_token',
+        tokenType: 'access_token',
         actor: 'none',
         grant: 'token_exchange',
       },
@@ -208,7 +208,7 @@ describe('a configuration', () => {
         audience: ['a', 'b'],
         resource: ['https://x/', 'https://y/'],
         subjectTokenType: 'jwt',
-        requestedTokenType: 'jwt',
+        tokenType: 'jwt',
         actor: 'client_credentials',
       },
     });
