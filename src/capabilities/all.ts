@@ -21,6 +21,7 @@ import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 import { ownHeaders } from './upstream-headers/manifest.ts';
 import { traces } from './traces/manifest.ts';
+import { webSocketUpgrades } from './websockets/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
@@ -40,6 +41,7 @@ export const capabilities: readonly Capability[] = [
   traces,
   operatorConsole,
   egress,
+  webSocketUpgrades,
 ];
 
 /** What the first capability opens that opens anything; undefined: none does. */
