@@ -8,7 +8,7 @@ import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Egress } from '../core/lib/http/own-requests.ts';
+import type { Egress } from '../ports/own-requests.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient } from '../ports/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
@@ -138,6 +138,8 @@ export interface OwnEndpoint {
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  /** Creates what forwards the upgrades of a route. One capability has it. */
+  readonly forwardUpgrade?: (route: Route, parts: ForwardParts) => Stages['forwardUpgrade'];
   /** Answers a call for a document that it publishes; false for any other call. @throws {Denial} */
   readonly publish?: Publish;
   readonly endpoints?: readonly OwnEndpoint[];
@@ -389,6 +391,8 @@ export interface Capability {
   readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
+  /** What a route upgrades connections to. */
+  readonly upgradeOf?: (route: Pick<Route, 'slots'>) => Route['upgrade'];
   /** Mistakes in policies of a configuration that is valid otherwise. */
   readonly policyProblems?: (config: Pick<Config, 'routes' | 'slots'>) => readonly PolicyViolation[];
   /** Probable mistakes in a valid configuration. */

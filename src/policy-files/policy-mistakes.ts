@@ -6,7 +6,7 @@
 import { languageParts } from '../policy-parts/parts.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
-import { MAX_ACTORS } from '../core/model/caller-key.ts';
+import { MAX_ACTORS } from '../ports/actors.ts';
 import {
   type ActorsDocument,
   type PolicyDocument,

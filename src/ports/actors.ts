@@ -1,7 +1,10 @@
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
 import type { Actor, Claims } from '../core/model/principal.ts';
-import { MAX_ACTORS, isName } from '../core/model/caller-key.ts';
+import { isName } from '../core/model/caller-key.ts';
+
+/** The longest chain of actors. */
+export const MAX_ACTORS = 8;
 
 /**
  * The actors of a token, RFC 8693 §4.1, the current one first.

@@ -3,7 +3,7 @@ import { type DecisionRecord, type LoggedName, MAX_PATH, members } from '../../c
 import { MalformedMember, MAX_DEPTH, readers } from './logged-members.ts';
 import { mcpMethod } from '../../core/model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../../core/model/policy.ts';
-import { isPolicyReason } from '../../core/model/reasons.ts';
+import { isPolicyReason } from './policy-reasons.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import { withGatewayClaims } from '../../core/model/gateway-claims.ts';

@@ -44,6 +44,3 @@ export function actorKey(principal: Pick<Principal, 'issuer' | 'clientId' | 'act
   const [current] = principal.actors ?? [];
   return current === undefined ? clientKey(principal) : lengthPrefixed([current.issuer, 'actor', current.subject]);
 }
-
-/** The longest chain of actors that a token may have. */
-export const MAX_ACTORS = 8;
