@@ -7,6 +7,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
+import { isObject } from '../src/core/lib/json/own-member.ts';
 import { definition, gateway, resolved, type Schema } from '../src/core/config/schema.ts';
 
 const intro = `# Configuration
@@ -246,7 +247,7 @@ function item(schema: Schema, path: string, described: Set<string>, required = f
     // The bounds of the key alone: those of its form are usual.
     schema['x-at-most'] === undefined ? '' : `At most ${schema['x-at-most']}.`,
     needsRestart ? '_Restart._' : '',
-    value === undefined ? '' : `Default: ${flow(value)}.`,
+    value === undefined || isEmpty(value) ? '' : `Default: ${flow(value)}.`,
   ].filter((part) => part !== '');
   const text = words.join(' ').replace(/ Default: none\.$/, '');
   // A name of the operator's choice needs no item that only says what its mapping says.
@@ -261,6 +262,11 @@ function below(schema: Schema, path: string, described: Set<string>): Item[] {
     described.add(target.$ref);
   }
   return itemsOf(resolved(schema, gateway), path, described);
+}
+
+/** A mapping whose keys have defaults of their own. */
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0;
 }
 
 /** A value as YAML has it, on one line. */

@@ -16,14 +16,24 @@ import { writeFile } from 'node:fs/promises';
 import { Ajv2020, type Vocabulary } from 'ajv/dist/2020.js';
 import standalone from 'ajv/dist/standalone/index.js';
 import { composedSchema } from './compose.ts';
-import { documentTypes, type Schema } from './document-types.ts';
+import { documentTypes, type Schema as PolicySchema } from './document-types.ts';
+import {
+  type Form,
+  formOf,
+  parsedForms,
+  parsers,
+  quantities,
+  settingName,
+  textForms,
+} from '../src/core/config/forms.ts';
+import type { Schema } from '../src/core/config/schema.ts';
 import policyLock from './policy-lock.schema.json' with { type: 'json' };
 import policyTest from './policy-test.schema.json' with { type: 'json' };
 
 type Root = Schema & { readonly $defs: Readonly<Record<string, Schema>> };
 
 const gateway = JSON.parse(composedSchema('gateway')) as Root;
-const policy = JSON.parse(composedSchema('policy')) as Root;
+const policy = JSON.parse(composedSchema('policy')) as PolicySchema;
 
 const intro = '// What is made of the schemas beside it; `npm run schemas` writes it anew.\n';
 
@@ -45,6 +55,15 @@ export const annotations: Vocabulary = [
   },
   'x-because',
   'x-claim',
+  'x-setting',
+  {
+    keyword: 'x-form',
+    // A text would be read as it is, whatever the word means.
+    code({ schema, it: { errSchemaPath } }) {
+      if (Object.hasOwn({ ...parsers, ...quantities }, String(schema))) return;
+      throw new Error(`x-form is ${JSON.stringify(schema)}, which no table of forms.ts has (${errSchemaPath}/x-form)`);
+    },
+  },
 ];
 
 /** `validators.js` as it should be. It exports a function for each schema. */
@@ -73,19 +92,27 @@ export function validatorsModule(): string {
 export function validatorsTypes(): string {
   const sections = Object.entries<Schema>(gateway.$defs).filter(([, { properties }]) => properties !== undefined);
   return `${intro}import type { ValidateFunction } from 'ajv';
+import type { parsedForms } from '../src/core/config/forms.ts';
+
+type Parsed<Form extends keyof typeof parsedForms> = ReturnType<(typeof parsedForms)[Form]>;
+
+declare const settings: unique symbol;
+/** What \`Field.settings\` makes of a mapping. */
+export type SettingsOf<Keys> =
+  NonNullable<Keys> extends { readonly [settings]?: infer Settings } ? NonNullable<Settings> : never;
 
 export const gateway: ValidateFunction;
 export const policy: ValidateFunction;
 export const policyLock: ValidateFunction;
 export const policyTest: ValidateFunction;
 
-/** The keys of gateway.yaml. A key that has neither a value nor a default is undefined. */
-export type GatewayKeys = ${typeOf(gateway)};
+/** The values of gateway.yaml as they are read. One that is neither there, nor required, nor has a default is undefined. */
+export type GatewayKeys = ${mapping(gateway)};
 /** The keys of which a change needs a restart. */
 export type RestartKey = ${restartKeys(gateway)
     .map((key) => JSON.stringify(key))
     .join(' | ')};
-${sections.map(([name, schema]) => `export type ${typeName(name)} = ${typeOf(schema)};\n`).join('')}
+${sections.map(([name, schema]) => `export type ${typeName(name)} = ${mapping(schema)};\n`).join('')}
 ${documentTypes(policy)}`;
 }
 
@@ -93,29 +120,54 @@ function typeName(definition: string): string {
   return `${definition.charAt(0).toUpperCase()}${definition.slice(1)}Keys`;
 }
 
-/** The TypeScript of a schema. Where a word may stand for a mapping, and a placeholder for a word, only the former. */
+/** The TypeScript of what is read. Where a word may stand for a mapping, only that of the mapping. */
 function typeOf(schema: Schema): string {
-  const { type = [], properties, additionalProperties, items, anyOf = [] } = schema;
+  const { additionalProperties, items, properties } = resolved(schema);
   const [name, target] = definitionOf(schema);
-  if (target !== undefined) return target.properties === undefined ? typeOf(target) : typeName(name);
-  const words = schema.enum ?? anyOf.flatMap((branch) => branch.enum ?? []);
-  if (words.length > 0) return words.map((word) => JSON.stringify(word)).join(' | ');
-  if (items !== undefined) return `readonly (${typeOf(items)})[]`;
+  if (target?.properties !== undefined) return typeName(name);
+  const form = formOf(schema, resolved);
+  if (form !== undefined) return typeOfForm(form, schema);
+  if (items !== undefined) return `readonly ${bracketed(typeOf(items))}[]`;
   if (typeof additionalProperties === 'object' && properties === undefined)
     return `Readonly<Record<string, ${typeOf(additionalProperties)}>>`;
-  if (properties !== undefined) return mapping(properties, additionalProperties);
-  const list = anyOf.find((branch) => branch.items !== undefined);
-  if (list !== undefined) return typeOf(list);
-  if (anyOf.some((branch) => branch.type === 'integer' || branch.type === 'number')) return 'number';
-  return [type].flat().includes('boolean') ? 'boolean' : 'string';
+  return properties === undefined ? 'unknown' : mapping(resolved(schema));
 }
 
-function mapping(properties: Readonly<Record<string, Schema>>, others: Schema['additionalProperties']): string {
+function typeOfForm(form: Form, schema: Schema): string {
+  const { anyOf = [], ...own } = resolved(schema);
+  const branches = [own, ...anyOf.map(resolved)];
+  const words = branches.flatMap((branch) => branch.enum ?? []).map((word) => JSON.stringify(word));
+  if (form === 'list') return `readonly ${bracketed(typeOf(branches.find(({ items }) => items)?.items ?? {}))}[]`;
+  if (form === 'choice') return words.join(' | ');
+  if (form === 'boolean') return 'boolean';
+  if (form === 'number' || form in quantities) return 'number';
+  return form in textForms ? 'string' : `Parsed<'${form}'>`;
+}
+
+function bracketed(type: string): string {
+  return type.includes('|') ? `(${type})` : type;
+}
+
+function mapping({ properties = {}, required = [], additionalProperties: others }: Schema): string {
   const members = Object.entries(properties).map(([key, schema]) => {
-    return `  readonly ${key}: ${typeOf(schema)}${hasDefault(schema) ? '' : ' | undefined'};\n`;
+    const form = formOf(schema, resolved);
+    const isEmptyIfWrong = form !== undefined && !(form in parsedForms) && required.includes(key);
+    const isThere = form === 'list' || resolved(schema).default !== undefined || isEmptyIfWrong;
+    const type = `${typeOf(schema)}${isThere ? '' : ' | undefined'};\n`;
+    return {
+      form: resolved(schema)['x-setting'] === false ? undefined : form,
+      key,
+      type,
+      description: `/** ${resolved(schema).description} */`,
+    };
   });
+  const keys = members.map(({ key, type }) => `readonly ${key}: ${type}`);
+  const settings = members.flatMap(({ form, key, type, description }) =>
+    form === undefined ? [] : `${description}\nreadonly ${settingName(key, form)}: ${type}`,
+  );
   const index = typeof others === 'object' ? ' & Readonly<Record<string, unknown>>' : '';
-  return `{\n${members.join('')}}${index}`;
+  const inner = settings.length === 0 ? '' : `readonly [settings]?: {\n${settings.join('')}};\n`;
+  return `{\n${keys.join('')}${inner}}${index}`;
 }
 
 /** The keys with `x-restart`, none of which is below a name of the operator's choice. */
@@ -126,8 +178,10 @@ export function restartKeys({ properties = {} }: Schema, above = ''): readonly s
   });
 }
 
-function hasDefault(schema: Schema): boolean {
-  return schema.default !== undefined || definitionOf(schema)[1]?.default !== undefined;
+function resolved(schema: Schema): Schema {
+  const [, target] = definitionOf(schema);
+  const { $ref: _, ...own } = schema;
+  return target === undefined ? schema : { ...resolved(target), ...own };
 }
 
 function definitionOf({ $ref = '' }: Schema): readonly [name: string, definition: Schema | undefined] {

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** The part of JSON Schema that types are made of, those of `gateway.yaml` too. */
+/** The part of JSON Schema that types of policies are made of. */
 export interface Schema {
   readonly title?: string;
   readonly $ref?: string;
@@ -17,8 +17,6 @@ export interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
-  readonly default?: unknown;
-  readonly 'x-restart'?: boolean;
   /** 1: each property is the only one of a mapping. */
   readonly maxProperties?: number;
   /** The properties that are the only one of a mapping. */

@@ -8,7 +8,7 @@ import type { Gateway, Stages } from '../core/gateway/pipeline.ts';
 import type { CrossOrigin } from '../core/gateway/respond/cross-origin.ts';
 import type { Publish } from '../core/gateway/respond/publish.ts';
 import type { Clock } from '../core/lib/clock.ts';
-import type { Egress } from '../core/lib/http/own-requests.ts';
+import type { Egress } from '../ports/own-requests.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
 import type { AuthorizationServerClient } from '../ports/authorization-server-client.ts';
 import type { Call } from '../core/model/call.ts';
@@ -50,6 +50,9 @@ interface Defined {
 
 /** A route that has callers, as read so far. */
 export type ReadRoute = Omit<Route, 'slots'>;
+
+/** Reads the keys of a route. Problems are reported to the field, and the result is then not used. */
+type ReadsRoute = (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
 
 /** A page of text for a person. */
 export interface PersonPage {
@@ -135,6 +138,8 @@ export interface OwnEndpoint {
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  /** Creates what forwards the upgrades of a route. One capability has it. */
+  readonly forwardUpgrade?: (route: Route, parts: ForwardParts) => Stages['forwardUpgrade'];
   /** Answers a call for a document that it publishes; false for any other call. @throws {Denial} */
   readonly publish?: Publish;
   readonly endpoints?: readonly OwnEndpoint[];
@@ -358,11 +363,11 @@ export interface Capability {
   readonly reasons?: Readonly<Record<string, NamedRefusal>>;
   /** Whether `read` reads the keys of public routes too. */
   readonly readsPublic?: true;
-  /** Reads its section. @returns what reads its keys of a route; of a public one only with {@link readsPublic}. */
-  readonly read?: (
-    root: Field<GatewayKeys>,
-    defined: Defined,
-  ) => (field: Field<RouteKeys>, route: ReadRoute) => SlotEntry | undefined;
+  /**
+   * Reads its section, and loads what that needs. @returns what reads its keys of a route, of a public one only with
+   * {@link readsPublic}; undefined: no route has them.
+   */
+  readonly read?: (root: Field<GatewayKeys>, defined: Defined) => ReadsRoute | Promise<ReadsRoute | undefined>;
   /**
    * Reads its section, after the routes, and loads what that needs. Problems are reported to the fields, and the result
    * is then not used.
@@ -386,6 +391,8 @@ export interface Capability {
   readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
+  /** What a route upgrades connections to. */
+  readonly upgradeOf?: (route: Pick<Route, 'slots'>) => Route['upgrade'];
   /** Mistakes in policies of a configuration that is valid otherwise. */
   readonly policyProblems?: (config: Pick<Config, 'routes' | 'slots'>) => readonly PolicyViolation[];
   /** Probable mistakes in a valid configuration. */
@@ -399,7 +406,7 @@ export interface Capability {
   readonly openProcess?: (parts: ProcessParts) => InProcess;
   /** The store that processes and replicas share. One capability has it. */
   readonly store?: {
-    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly read: (root: Field<GatewayKeys>) => Promise<StoreSettings | undefined>;
     readonly open: OpenStore;
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */

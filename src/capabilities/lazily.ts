@@ -1,3 +1,5 @@
+import type { GatewayKeys, UpstreamKeys } from '../../schema/validators.js';
+import type { Field } from '../core/config/field.ts';
 import { loadOnce } from '../core/lib/single-flight.ts';
 import type { Route } from '../core/model/route.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from './capability.ts';
@@ -33,6 +35,15 @@ export function lazily(
       close: () => opened?.close?.(),
     };
   };
+}
+
+/** Whether the upstream of a route has one of these keys. */
+export function hasUpstreamKey(root: Field<GatewayKeys>, ...keys: readonly (keyof UpstreamKeys & string)[]): boolean {
+  const upstreams = root
+    .get('routes')
+    .items()
+    .map((route) => route.get('upstream'));
+  return upstreams.some((upstream) => keys.some((key) => upstream.get(key).present));
 }
 
 /** {@link lazily}, by the routes that use it. */

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quotedWord } from '../core/lib/wording.ts';
+import { quotedWord } from './shell-words.ts';
 import type { Argument, Command, Commands, Option } from '../capabilities/command.ts';
 import { helpOption, programOptions } from './help.ts';
 

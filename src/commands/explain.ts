@@ -9,7 +9,7 @@ import type { Config } from '../ports/config.ts';
 import type { DecisionRecord } from '../core/model/decision.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { EarlierCall } from '../policy-files/policy-tests.ts';
-import { actorFlaw } from '../core/model/actors.ts';
+import { actorFlaw } from '../ports/actors.ts';
 import type { Claims, Principal } from '../core/model/principal.ts';
 import { withGatewayClaims } from '../core/model/gateway-claims.ts';
 import type { Route } from '../core/model/route.ts';

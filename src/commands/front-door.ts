@@ -9,7 +9,7 @@ import { standardOutput } from '../serve/standard-output.ts';
 import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
 import { listenFault } from '../serve/start.ts';
 import type { LogStore } from '../ports/store.ts';
-import { OWN_REQUESTS_LED, ownEgress } from '../core/lib/http/own-requests.ts';
+import { OWN_REQUESTS_LED, ownEgress } from '../ports/own-requests.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
 import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';

@@ -8,7 +8,7 @@ import { type ExitCode, untilSignal } from '../capabilities/terminal.ts';
 import type { FrontDoorProcess } from '../serve/front-door-process.ts';
 import { type Reloading, reloadOnEdit } from '../serve/reload.ts';
 import { listenFault, type Running, start } from '../serve/start.ts';
-import { ownEgress } from '../core/lib/http/own-requests.ts';
+import { ownEgress } from '../ports/own-requests.ts';
 import { printable } from '../core/lib/wording.ts';
 import type { Config } from '../ports/config.ts';
 import { metadataUrl } from '../core/gateway/respond/resource-metadata.ts';

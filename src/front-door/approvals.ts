@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errors, type Provider } from 'oidc-provider';
 import { createJsonFetcher } from '../tokens/servers/fetch-json.ts';
-import { openDirectRequest } from '../core/lib/http/own-requests.ts';
+import { openDirectRequest } from '../ports/own-requests.ts';
 import { parseToRewrite } from '../core/lib/json/lossless.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { isSameSecret } from '../core/lib/digest.ts';

@@ -7,7 +7,7 @@ import { type Identity, type ProviderClient, UnmetAuthentication } from './ident
 import { saveGrant, type InteractionParts, withCause } from './interactions.ts';
 import { sendPage, redirect } from './page.ts';
 import { goOnPage } from './pages.ts';
-import { listedClaims } from '../core/model/logged-members.ts';
+import { listedClaims } from '../core/model/recorded-details.ts';
 import type { RecordedClaim } from '../core/model/outcome.ts';
 import { factsAsAmr, type PendingSignIn } from './sign-ins.ts';
 

@@ -6,7 +6,7 @@ import type { Clock } from '../core/lib/clock.ts';
 import { createExpiringCache } from '../core/lib/expiring-cache.ts';
 import { createQuota } from '../core/lib/fair-share.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
-import { isLed, openRequest } from '../core/lib/http/own-requests.ts';
+import { isLed, openRequest } from '../ports/own-requests.ts';
 import { createIsWithin, plainAddress } from '../core/lib/ip-address.ts';
 import { messageOf } from '../core/lib/wording.ts';
 

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import type { Policy } from '../core/model/policy.ts';
 import { compilePolicy } from '../core/policy/compile.ts';
-import { conditionsIn, matchedPatterns, type PolicyDocument, PolicyError } from '../core/policy/document.ts';
-import { conditionsInParts, languageParts, partsOf } from '../policy-parts/parts.ts';
+import { type PolicyDocument, PolicyError } from '../core/policy/document.ts';
+import { conditionsIn, matchedPatterns } from './placed-conditions.ts';
+import { languageParts, partsOf } from '../policy-parts/parts.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
@@ -179,7 +180,7 @@ export function isAccepted(document: unknown): document is PolicyDocument {
 
 /** The scopes that callers need; those of approvers are for another token. */
 function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
-  return conditionsIn(document, conditionsInParts)
+  return conditionsIn(document)
     .filter(({ path }) => !path.includes('by'))
     .flatMap(({ path, condition: { scope = [] } }) =>
       typeof scope === 'string'
@@ -190,7 +191,7 @@ function scopesIn(document: PolicyDocument): readonly PlacedScope[] {
 
 /** Callers choose arguments: an expression that takes seconds for one would block every other request. */
 async function slowPatterns(document: PolicyDocument): Promise<readonly Violation[]> {
-  const patterns = matchedPatterns(document, conditionsInParts);
+  const patterns = matchedPatterns(document);
   if (patterns.length === 0) return [];
   // It loads a megabyte of Unicode tables, which most configurations do not need.
   const { slowPart } = await import('./slow-pattern.ts');

@@ -3,20 +3,19 @@
  * variable are compared as they are written.
  */
 
-import { conditionsInParts, languageParts } from '../policy-parts/parts.ts';
+import { languageParts } from '../policy-parts/parts.ts';
 import { isObject } from '../core/lib/json/own-member.ts';
 import { describeValue } from '../core/lib/json/describe-value.ts';
-import { MAX_ACTORS } from '../core/model/actors.ts';
+import { MAX_ACTORS } from '../ports/actors.ts';
 import {
   type ActorsDocument,
-  conditionsIn,
-  matchedPatterns,
   type PolicyDocument,
   type PredicateDocument,
   rulePath,
   type Scalar,
   type ValueDocument,
 } from '../core/policy/document.ts';
+import { conditionsIn, matchedPatterns } from './placed-conditions.ts';
 import { compilePredicates, operandsIn } from '../core/policy/predicate.ts';
 import { claimPathMistake } from '../core/config/claim-path.ts';
 import { claimRemedy, elementMistake, nameMistake, prefixMistake, textMistake } from './literal-text.ts';
@@ -38,7 +37,7 @@ interface PolicyMistakes {
 export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => boolean = () => false): PolicyMistakes {
   const faults: Violation[] = [];
   const warnings: Violation[] = [];
-  for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
+  for (const { path, condition } of conditionsIn(document)) {
     const { scope, acr, claims = {}, actors = {}, arguments: callArguments = {} } = condition;
     if (scope !== undefined) {
       const fault = commasBetween(scope, [...path, 'scope']);
@@ -55,7 +54,7 @@ export function mistakesIn(document: PolicyDocument, isPlain: (path: Path) => bo
       warnings.push(...valueWarnings(value, [...path, 'arguments', pointer], isPlain));
     }
   }
-  for (const { path, source } of matchedPatterns(document, conditionsInParts)) {
+  for (const { path, source } of matchedPatterns(document)) {
     const { fault, warning } = slashesAround(source);
     if (fault !== undefined) faults.push({ path, part: 'value', message: fault });
     else if (warning !== undefined) warnings.push({ path, part: 'value', message: warning });
@@ -188,7 +187,7 @@ function unseenArguments(document: PolicyDocument): readonly Violation[] {
 /** Where a policy asks something of the arguments of tools. */
 function argumentsAsked(document: PolicyDocument): readonly Path[] {
   const asked: Path[] = [];
-  for (const { path, condition } of conditionsIn(document, conditionsInParts)) {
+  for (const { path, condition } of conditionsIn(document)) {
     if (path[0] === 'tools' && condition.arguments !== undefined) asked.push([...path, 'arguments']);
   }
   for (const [name, entry] of Object.entries(document.tools ?? {})) {

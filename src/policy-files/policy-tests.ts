@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { actorFlaw } from '../core/model/actors.ts';
+import { actorFlaw } from '../ports/actors.ts';
 import { listedKinds, mcpMethod, type NamedKind, namedKinds } from '../core/model/mcp.ts';
 import type { Policy } from '../core/model/policy.ts';
 import type { PolicyReason } from '../core/model/reasons.ts';

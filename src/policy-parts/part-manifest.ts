@@ -1,10 +1,5 @@
-import type {
-  ConditionsInParts,
-  DocumentPath,
-  EntryDocument,
-  PolicyDocument,
-  PolicyFault,
-} from '../core/policy/document.ts';
+import type { DocumentPath, EntryDocument, PolicyDocument, PolicyFault } from '../core/policy/document.ts';
+import type { ConditionsInParts } from './placed-conditions.ts';
 import type { LanguagePart } from '../core/policy/part.ts';
 
 /** A text of an entry that names tools or a claim. */

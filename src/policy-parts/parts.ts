@@ -1,4 +1,5 @@
-import type { ConditionsInParts, PolicyDocument } from '../core/policy/document.ts';
+import type { PolicyDocument } from '../core/policy/document.ts';
+import type { ConditionsInParts } from './placed-conditions.ts';
 import type { LanguagePart } from '../core/policy/part.ts';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import { approvals } from './approvals/manifest.ts';

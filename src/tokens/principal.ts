@@ -2,7 +2,7 @@ import { isObject } from '../core/lib/json/own-member.ts';
 import { isThumbprint } from '../core/lib/digest.ts';
 import { requireAccessToken } from './access-token.ts';
 import type { AuthorizationServer } from '../core/model/authorization-server.ts';
-import { actorsIn } from '../core/model/actors.ts';
+import { actorsIn } from '../ports/actors.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { Claims, Confirmation, NumericDate, Principal, TokenForm } from '../core/model/principal.ts';
 import { expandScopes } from '../ports/scope-hierarchy.ts';

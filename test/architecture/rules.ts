@@ -63,7 +63,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   '@redis/client': ['capabilities/shared-store'],
   'cluster-key-slot': ['capabilities/shared-store'],
   canonicalize: ['mcp'],
-  'http-proxy-3': ['core/gateway/forward'],
+  'http-proxy-3': ['capabilities/websockets'],
   'oidc-provider': ['front-door'],
   'openid-client': ['front-door'],
   undici: ['core/gateway/forward'],
@@ -140,7 +140,7 @@ function mayImport(path: string, target: string): boolean {
 
 /** What opens requests: those of the process itself, in one file, and those to servers that no proxy leads to. */
 const opensRequests = new Set([
-  'src/core/lib/http/own-requests.ts',
+  'src/ports/own-requests.ts',
   // The proxy itself.
   'src/capabilities/egress/proxies.ts',
   // Upstreams, and the admin listener.

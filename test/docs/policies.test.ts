@@ -9,7 +9,7 @@ import { violations } from '../../src/core/config/schema.ts';
 import { slowPart } from '../../src/policy-files/slow-pattern.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';
-import { policyReasons } from '../../src/core/model/reasons.ts';
+import { policyReasons } from '../../src/analysis/review/policy-reasons.ts';
 import { compilePolicy } from '../../src/policy-parts/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../src/core/policy/document.ts';
 import { blocksIn, sectionsOf } from './page.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import policyTestSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import type { Files } from '../../src/core/config/files.ts';
 import { readPolicyTests, type Tested } from '../../src/policy-files/policy-tests.ts';
-import { policyReasons } from '../../src/core/model/reasons.ts';
+import { policyReasons } from '../../src/analysis/review/policy-reasons.ts';
 import { casesOf } from '../serve/config/edits.ts';
 import { base, folderWith } from '../serve/config/folder.ts';
 

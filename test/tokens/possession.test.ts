@@ -16,7 +16,7 @@ const publicUrl = 'https://gateway.example';
 const url = `${publicUrl}/mcp`;
 const clock = Date.now;
 const algorithms = ['ES256', 'RS256', 'EdDSA'];
-const dpop: Dpop = { required: false, nonce: false, algorithms, lifetimeMs: 60_000 };
+const dpop: Dpop = { required: false, nonce: false, algorithms, proofLifetimeMs: 60_000 };
 
 /** A possession check that remembers what was asked of the replay memory. */
 function create(of: Dpop | undefined, remember = true) {

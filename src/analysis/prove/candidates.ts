@@ -8,7 +8,7 @@ import {
 } from './text-automaton.ts';
 import { patternAutomaton } from './pattern-automaton.ts';
 import { maxMatchedLength, type Operand, type Predicate } from '../../core/policy/predicate.ts';
-import { belowSource, flawSource } from '../../core/policy/within.ts';
+import { flawSource } from '../../core/policy/within.ts';
 import type { Variable, Variables } from './formula.ts';
 
 /** A JSON value that stands for all values that some predicates cannot tell from it. */
@@ -264,4 +264,9 @@ function nextUp(number: number): number {
   bits.setFloat64(0, number);
   bits.setBigInt64(0, bits.getBigInt64(0) + (number > 0 ? 1n : -1n));
   return bits.getFloat64(0);
+}
+
+/** The paths equal to a constant or below it, as a regular expression; of those without a flaw. */
+export function belowSource(constant: string): string {
+  return `^${constant.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)}(?:/|$)`;
 }

@@ -12,11 +12,12 @@ import {
 import type { Approval } from '../../policy-parts/approvals/approval.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import type { CallPlan } from '../../core/policy/plan.ts';
-import type { Step } from '../../core/policy/step.ts';
+import type { Step } from '../../core/policy/part.ts';
 import { countingOf, type Histories } from './over-time.ts';
 import { type Formula, and, not, or } from './formula.ts';
 import type { Space } from './space.ts';
 import { Undecidable } from './text-automaton.ts';
+import { onClaims } from './actors.ts';
 
 interface PossibleRefusal {
   readonly reason: PolicyReason;
@@ -242,8 +243,9 @@ function verdictsIn(condition: Condition, space: Space): Verdicts {
 function metIn(leaf: LeafCondition, space: Space): Formula {
   const { actors } = leaf.reads;
   if (actors === undefined) return space.met(leaf);
-  if (actors.onClaims === undefined) throw new Undecidable(`${leaf.rule}, which compares with a claim`);
-  return verdictsOn(actors.onClaims, space).met;
+  const condition = onClaims(actors);
+  if (condition === undefined) throw new Undecidable(`${leaf.rule}, which compares with a claim`);
+  return verdictsOn(condition, space).met;
 }
 
 const never: Omit<Verdicts, 'met'> = {

@@ -4,20 +4,19 @@ import type { ListedKind } from '../../core/model/mcp-method.ts';
 import { withoutVariables } from '../../core/policy/pattern.ts';
 import { anyMethod, nameSource, requestSource, uriSource } from '../../policy-files/key-sources.ts';
 import {
-  distinguishedRequests,
   haveCommonRequest,
   plainRequest,
   requestFlaw,
   requestPattern,
   writtenRequest,
 } from '../../core/policy/requests.ts';
+import { distinguishedRequests, requestsMatching } from './request-names.ts';
 import { plainUri, uriFlaw } from '../../core/policy/resources.ts';
 import type { Entry } from '../../core/policy/entry.ts';
 import { distinguishedTexts, listedAutomaton, Undecidable } from './text-automaton.ts';
 import { patternAutomaton } from './pattern-automaton.ts';
 import type { Predicate } from '../../core/policy/predicate.ts';
 import { leavesOf } from './candidates.ts';
-import { requestsMatching } from './request-names.ts';
 
 interface NameKind {
   /** Whether the name of an entry covers other names. */

@@ -8,8 +8,8 @@
 import { unreachable } from '../../core/lib/json/pointer.ts';
 import { exactInteger, isExactNumber } from '../../core/lib/json/exact-number.ts';
 import { type ClaimsOperand, maxMatchedLength, type Predicate } from '../../core/policy/predicate.ts';
-import { belowSource, flawSource } from '../../core/policy/within.ts';
-import { holdsFor, leavesOf, matching, predicate } from './candidates.ts';
+import { flawSource } from '../../core/policy/within.ts';
+import { belowSource, holdsFor, leavesOf, matching, predicate } from './candidates.ts';
 import { and, atom, type Formula, holds, implies, or, type Variable, type Variables } from './formula.ts';
 import type { MemberPlace } from './json-object.ts';
 

@@ -1,5 +1,6 @@
 /**
- * @module Requests for properties that describe them by regular expressions. A request is a method and segments: a walk
+ * @module Requests that tell patterns apart, for proofs. Where a property describes requests by regular expressions, a
+ * request is a method and segments: a walk
  * goes from segment to segment, along the patterns that still cover what it has read. Only the expressions, and what a
  * segment may be, are followed character by character, so that many patterns do not multiply.
  */
@@ -7,7 +8,7 @@
 import { memoized } from '../../core/lib/remembered.ts';
 import { patternAutomaton } from './pattern-automaton.ts';
 import { type EndedText, endedTexts, listedAutomaton, type TextAutomaton } from './text-automaton.ts';
-import { requestPattern } from '../../core/policy/requests.ts';
+import { patternText, plainPattern, requestPattern } from '../../core/policy/requests.ts';
 
 /** The forms of the parts of a request, as regular expressions. */
 export interface RequestForms {
@@ -139,3 +140,46 @@ function run({ step }: TextAutomaton, from: number, text: string): number {
   for (const character of text) state = step(state, character.codePointAt(0) ?? 0);
   return state;
 }
+
+/**
+ * A request for each combination of patterns that can cover one, as it is written and as a lenient server reads it.
+ *
+ * @param mentions Texts besides the patterns. Where a request may have any method or segment, it has none of these.
+ */
+export function distinguishedRequests(names: readonly string[], mentions: readonly string[]): readonly string[] {
+  const written = names.map(requestPattern);
+  const patterns = [...written, ...written.map(plainPattern)];
+  const arePlain = written.every((pattern) => patternText(plainPattern(pattern)) === patternText(pattern));
+  const depth = 2 + Math.max(0, ...patterns.map(({ segments }) => segments.length));
+  const texts = [...names, ...mentions];
+  const fresh = unlike('x', new Set(texts.flatMap((text) => text.split(/[\s/]/))));
+  const segments = arePlain ? [fresh] : [fresh, vanishing];
+
+  const paths = ['/'];
+  const visited = new Set<string>();
+  const visit = (path: string, at: number, live: readonly Pattern[]): void => {
+    const key = JSON.stringify([at, path.includes(vanishing), live.map((each) => patterns.indexOf(each))]);
+    if (visited.has(key)) return;
+    visited.add(key);
+    if (at > 0) paths.push(path, `${path}/`);
+    if (at === depth) return;
+    for (const segment of new Set([...segments, ...live.map((pattern) => pattern.segments[at] ?? fresh)])) {
+      if (segment === '') continue;
+      const next = live.filter((each) => meets(each, at, segment));
+      visit(`${path}/${segment}`, at + 1, next);
+    }
+  };
+  visit('', 0, patterns);
+
+  const methods = new Set(['GET', ...texts.flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []), 'HEAD']);
+  const other = ['PUT', 'PATCH'].find((each) => !methods.has(each)) ?? unlike('X', methods);
+  return [...methods, other].flatMap((method) => paths.map((path) => `${method} ${path}`));
+}
+
+/** A text, repeated until it is none of others. */
+function unlike(text: string, others: ReadonlySet<string>): string {
+  return others.has(text) ? unlike(text + text, others) : text;
+}
+
+/** A segment that is empty for a lenient server. */
+const vanishing = '...';

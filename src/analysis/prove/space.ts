@@ -1,9 +1,9 @@
 import { keysOf } from '../../core/lib/json/pointer.ts';
-import { MAX_ACTORS } from '../../core/model/actors.ts';
-import type { EarlierCall } from '../../policy-files/policy-tests.ts';
-import { isObject } from '../../core/lib/json/own-member.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import { isName } from '../../core/model/caller-key.ts';
+import { MAX_ACTORS } from '../../ports/actors.ts';
+import type { EarlierCall } from '../../policy-files/policy-tests.ts';
+import { isObject } from '../../core/lib/json/own-member.ts';
 import {
   type ClaimRead,
   type Condition,
@@ -32,6 +32,7 @@ import {
   predicateAt,
   withoutVariants,
 } from './json-object.ts';
+import { onClaims } from './actors.ts';
 
 /** A caller as a test file describes it. */
 export interface Given {
@@ -98,7 +99,7 @@ export class Space {
     inTargets: readonly TargetCondition[] = [],
   ) {
     this.#setting = setting;
-    const leaves = conditions.flatMap(leavesOf).flatMap(onClaims);
+    const leaves = conditions.flatMap(leavesOf).flatMap(claimLeaves);
     this.#lifetimes = toldApart(
       leaves.filter(({ reads }) => reads.lifetimes.length > 0),
       setting,
@@ -365,10 +366,11 @@ function sharedPredicates(
 }
 
 /** A condition on actors as the conditions on claims that state the same. */
-function onClaims(leaf: LeafCondition): readonly LeafCondition[] {
+function claimLeaves(leaf: LeafCondition): readonly LeafCondition[] {
   const { actors } = leaf.reads;
   if (actors === undefined) return [leaf];
-  return actors.onClaims === undefined ? [] : leavesOf(actors.onClaims);
+  const condition = onClaims(actors);
+  return condition === undefined ? [] : leavesOf(condition);
 }
 
 /** The places of the actors that paths lead to, as far as the chain can be read. */

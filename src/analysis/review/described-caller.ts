@@ -1,4 +1,4 @@
-import { actorsIn } from '../../core/model/actors.ts';
+import { actorsIn } from '../../ports/actors.ts';
 import type { GatewayClaimName } from '../../core/model/gateway-claims.ts';
 import type { Claims, Principal } from '../../core/model/principal.ts';
 import { expandScopes } from '../../ports/scope-hierarchy.ts';

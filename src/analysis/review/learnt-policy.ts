@@ -10,7 +10,7 @@ import { isAccepted } from '../../policy-files/policies.ts';
 import { compilePolicy } from '../../policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../core/policy/document.ts';
 import { variablesIn } from '../../core/policy/pattern.ts';
-import { isServedBelow } from '../../core/policy/requests.ts';
+import { isServedBelow } from '../../policy-files/served-requests.ts';
 import { attemptOf, principalWith } from './described-caller.ts';
 import { flowYaml } from './flow-yaml.ts';
 import { recordedAttempt } from './recorded-decision.ts';

@@ -1,16 +1,17 @@
 import { keysOf, pointerKey } from '../../core/lib/json/pointer.ts';
-import { type DecisionRecord, MAX_PATH, members } from '../../core/model/decision.ts';
-import { MalformedMember } from '../../core/model/logged-members.ts';
+import { type DecisionRecord, type LoggedName, MAX_PATH, members } from '../../core/model/decision.ts';
+import { MalformedMember, MAX_DEPTH, readers } from './logged-members.ts';
 import { mcpMethod } from '../../core/model/mcp.ts';
 import { unknownArguments, type Attempt, type McpTarget, type Policy } from '../../core/model/policy.ts';
-import { isPolicyReason } from '../../core/model/reasons.ts';
+import { isPolicyReason } from './policy-reasons.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import { withGatewayClaims } from '../../core/model/gateway-claims.ts';
 import { principalWith } from './described-caller.ts';
 
-/** More than the longest logged claim can nest. What reads a record may recurse. */
-const MAX_DEPTH = 300;
+const loggedNames = Object.keys(readers) as readonly LoggedName[];
+/** A log does not have these, and nothing that reads one asks for the kind. */
+const unlogged = { kind: 'refused', form: undefined, expiresAt: undefined, answer: undefined } as const;
 
 /**
  * The decision that a line of the decision log records; undefined for any other line, and for one with members of other
@@ -19,11 +20,8 @@ const MAX_DEPTH = 300;
 export function recordedDecision(entry: Readonly<Record<string, unknown>>): DecisionRecord | undefined {
   if (entry['msg'] !== 'decision' || isDeeper(entry, MAX_DEPTH)) return undefined;
   try {
-    const values = Object.entries(members).map(([name, row]) => {
-      const logged = 'wire' in row ? entry[row.wire.name] : undefined;
-      return [name, row.read(logged)] as const;
-    });
-    return Object.fromEntries(values) as unknown as DecisionRecord;
+    const values = loggedNames.map((name) => [name, readers[name](entry[members[name].wire.name])] as const);
+    return { ...(Object.fromEntries(values) as unknown as Pick<DecisionRecord, LoggedName>), ...unlogged };
   } catch (error) {
     if (error instanceof MalformedMember) return undefined;
     throw error;

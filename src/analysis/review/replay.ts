@@ -3,7 +3,7 @@ import { historyKey } from '../../policy-parts/history/key.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { printable } from '../../core/lib/wording.ts';
 import type { NeededApproval } from '../../policy-parts/approvals/needed-approval.ts';
-import { isReasonBy } from '../../core/model/reasons.ts';
+import { isReasonBy } from './policy-reasons.ts';
 import type { Config } from '../../ports/config.ts';
 import { calledIn, type DecisionRecord, MAX_INNER_NAME } from '../../core/model/decision.ts';
 import {

@@ -6,7 +6,7 @@ import { isObject } from '../../core/lib/json/own-member.ts';
 import type { DecisionRecord } from '../../core/model/decision.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import { isPolicyReason } from '../../core/model/reasons.ts';
+import { isPolicyReason } from './policy-reasons.ts';
 import type { Route } from '../../core/model/route.ts';
 import { compiledRules } from '../../core/policy/compile.ts';
 import { type Condition, isGroup, type LeafCondition } from '../../core/policy/conditions/condition.ts';

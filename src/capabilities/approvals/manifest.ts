@@ -32,8 +32,8 @@ export const approvals: Capability = {
       return undefined;
     },
   async readSection(root, referents) {
-    const field = root.get('approvals');
-    if (!field.present) return undefined;
+    const field = root.get('approvals').given();
+    if (field === undefined) return undefined;
     const { readApprovals } = await import('./settings.ts');
     return approvalSettings.with(readApprovals(field, referents));
   },

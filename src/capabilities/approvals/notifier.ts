@@ -3,7 +3,7 @@ import { type BackOff, createBackOff } from '../../core/lib/back-off.ts';
 import type { ApprovalEvent, KeptApproval } from './book.ts';
 import type { ApprovalSettings } from '../../ports/approval-settings.ts';
 import { shownView } from './api.ts';
-import { openRequest } from '../../core/lib/http/own-requests.ts';
+import { openRequest } from '../../ports/own-requests.ts';
 import { messageOf } from '../../core/lib/wording.ts';
 
 const MAX_WAITING = 1_000;

@@ -5,29 +5,25 @@ import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
-import { pageUrl, plainUrl, resourceUri, routePath } from '../../core/config/values.ts';
+
+type ApprovalsKeys = NonNullable<GatewayKeys['approvals']>;
 
 /** `approvals`. Problems are reported to the fields, and the result is then not used. */
 export function readApprovals(
-  field: Field<GatewayKeys['approvals']>,
+  field: Field<ApprovalsKeys>,
   { publicUrl, servers, routes, rate }: ConfigReferents,
 ): ApprovalSettings {
-  const path = field.get('path').read(routePath) ?? '';
+  const { path, audience = publicUrl + path, backchannel = publicUrl } = field.settings();
   const below = routes.find((route) => isAtOrBelow(path, route.path) || isAtOrBelow(route.path, path));
   if (below !== undefined && below.path !== '/') {
     field
       .get('path')
       .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
   }
-  const audienceField = field.get('audience');
-  const audience = audienceField.read(resourceUri) ?? publicUrl + path;
-  const risk = 'approve their own calls';
-  requireOwnAudience(audienceField, audience, { routes, risk });
-  const trusted = field.get('authorization_servers').list(serverIn(servers));
-  const notify = field.get('notify');
+  requireOwnAudience(field.get('audience'), audience, { routes, risk: 'approve their own calls' });
   return {
     url: publicUrl + path,
-    backchannel: (field.get('backchannel').read(plainUrl) ?? publicUrl) + path,
+    backchannel: backchannel + path,
     // Approvers' tokens are validated as those of any other route.
     route: ownEndpoint({
       name: 'approvals',
@@ -40,14 +36,12 @@ export function readApprovals(
         policyUri: undefined,
         tosUri: undefined,
       },
-      authorizationServers: trusted,
+      authorizationServers: field.get('authorization_servers').list(serverIn(servers)),
       audiences: [audience],
       rate,
       below: 'pass',
       query: 'pass',
     }),
-    notify: notify.present
-      ? { url: notify.get('url').read(pageUrl) ?? '', secret: notify.get('secret').text() ?? '' }
-      : undefined,
+    notify: field.get('notify').settings(),
   };
 }

@@ -5,12 +5,12 @@
  */
 
 import type { Capability } from '../capability.ts';
-import { chainSettings, readChain } from './settings.ts';
+import { chainSettings } from './settings.ts';
 
 export const auditChain: Capability = {
   name: 'log.chain',
-  readSection(root, { base }) {
-    const settings = readChain(root.get('log').get('chain'), base);
+  readSection(root) {
+    const settings = root.get('log').get('chain').settings();
     return settings && chainSettings.with(settings);
   },
   restarts: { 'log.chain': { slot: chainSettings } },

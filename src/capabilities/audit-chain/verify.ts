@@ -228,7 +228,13 @@ class Verifier {
       this.#joinRuns(id, chain);
       report.push(...this.#reportOf(id, chain));
     }
-    for (const [{ chain: id, seq, hash: wanted }, place] of this.#follows) this.#compareEnd(id, seq, wanted, place);
+    const absent = new Map<string, number>();
+    for (const [{ chain: id, seq, hash: wanted }, place] of this.#follows) {
+      if (!this.#chains.has(id)) absent.set(id, Math.max(seq, absent.get(id) ?? 0));
+      else this.#compareEnd(id, seq, wanted, place);
+    }
+    for (const [id, seq] of absent)
+      report.push(`chain ${printable(id.slice(0, 64))}: its lines, 0 to ${seq} at least, are in none of these files`);
     if (this.#chains.size === 0) report.push('no line belongs to a chain');
     return { faults: this.#faults, report };
   }

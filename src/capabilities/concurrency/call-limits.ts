@@ -1,3 +1,4 @@
+import { addressBlock } from '../../core/lib/ip-address.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { Grant } from '../../core/model/grant.ts';
@@ -56,7 +57,7 @@ export class CallLimits {
       if (call.response.closed) release();
     };
     if (limit.take()) return hold();
-    return limit.wait(principal?.callerKey ?? `address ${call.client}`, call).then(hold);
+    return limit.wait(principal?.callerKey ?? `address ${addressBlock(call.client)}`, call).then(hold);
   }
 
   /** The header section of the answer is complete. */

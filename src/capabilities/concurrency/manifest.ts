@@ -10,7 +10,7 @@ import type { Capability } from '../capability.ts';
 import { lazilyOn } from '../lazily.ts';
 import { metrics } from './metrics.ts';
 import { reasons } from './reasons.ts';
-import { concurrencyOf, readConcurrency } from './settings.ts';
+import { concurrencyOf } from './settings.ts';
 
 export const concurrency: Capability = {
   name: 'concurrency',
@@ -18,7 +18,7 @@ export const concurrency: Capability = {
   metrics,
   readsPublic: true,
   read: () => (field) => {
-    const settings = readConcurrency(field.get('upstream').get('concurrency'));
+    const settings = field.get('upstream').get('concurrency').settings();
     return settings && concurrencyOf.with(settings);
   },
   warningsOf: inEachReplica,

@@ -3,7 +3,7 @@ import { explainRecord, remediesIn } from '../../analysis/review/explained.ts';
 import type { DecisionDetail, TokenView } from './messages.ts';
 import type { InForce } from '../admin.ts';
 import { type FoundDecision, rowOf } from './questions.ts';
-import { isReasonBy } from '../../core/model/reasons.ts';
+import { isReasonBy } from '../../analysis/review/policy-reasons.ts';
 import type { Explanation } from '../../core/model/policy.ts';
 import { flowYaml } from '../../analysis/review/flow-yaml.ts';
 import { isPolicyDecision, recordedAttempt, recordedClaims } from '../../analysis/review/recorded-decision.ts';

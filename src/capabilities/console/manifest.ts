@@ -4,14 +4,13 @@
  * @module
  */
 
-import { pageUrl } from '../../core/config/values.ts';
 import type { Capability } from '../capability.ts';
 import type { ObservedState } from './questions.ts';
 import { consoleSettings } from './settings.ts';
 
 export const operatorConsole: Capability = {
   name: 'console',
-  readSection: (root) => consoleSettings.with({ grafana: root.get('console').get('grafana').read(pageUrl) }),
+  readSection: (root) => consoleSettings.with(root.get('console').settings()),
   observe: async (clock) => (await import('./questions.ts')).observeProcess(clock),
   joinStates: (states: readonly ObservedState[]) => ({
     openStreams: states.reduce((sum, { openStreams }) => sum + openStreams, 0),

@@ -1,9 +1,5 @@
+import type { GatewayKeys, SettingsOf } from '../../../schema/validators.js';
 import { Slot } from '../../core/model/slot.ts';
 
-interface ConsoleSettings {
-  /** The URL of the dashboard for history. */
-  readonly grafana: string | undefined;
-}
-
 /** `console`. */
-export const consoleSettings = new Slot<ConsoleSettings>();
+export const consoleSettings = new Slot<SettingsOf<GatewayKeys['console']>>();

@@ -96,7 +96,7 @@ export class DecisionPoint {
    *   sign-in helps, and `decision_point.unavailable` for everything that is no decision.
    */
   requireOn(route: Route): (call: Call, grant: Grant) => Promise<void> {
-    const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
+    const describe = createDescribe(route, this.#publicUrl, this.#settings.arguments);
     const filtersLists = route.policy?.lists === 'filter';
     return async (call, grant) => {
       const body = describe.call(call, grant);
@@ -126,7 +126,7 @@ export class DecisionPoint {
 
   /** Creates what asks about lists on `route`. */
   listOn(route: Route): AskAboutList {
-    const describe = createDescribe(route, this.#publicUrl, this.#settings.sendsArguments);
+    const describe = createDescribe(route, this.#publicUrl, this.#settings.arguments);
     return async (call, grant, entries) => {
       const body = describe.list(grant, entries);
       if (body === undefined) return entries.map(() => false);

@@ -12,13 +12,14 @@ import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';
 import { lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
-import { decisionPoint, readPoints } from './settings.ts';
+import { decisionPoint } from './settings.ts';
 
 export const decisionPoints: Capability = {
   name: 'decision_points',
   reasons,
   read(root) {
-    const named = readPoints(root.get('decision_points'));
+    const entries = root.get('decision_points').entries();
+    const named = new Map(entries.map(([name, field]) => [name, { name, ...field.settings() }]));
     return (route) => {
       const settings = route.get('decision_point').read(entryOf(named, 'is not in decision_points'));
       return settings && decisionPoint.with(settings);

@@ -28,7 +28,7 @@ function openedUnder(
       const enter = point.requireOn(route);
       return {
         gate: { span: 'consult', enter, judge: enter },
-        readsArguments: settings.sendsArguments,
+        readsArguments: settings.arguments,
         askAboutList: point.listOn(route),
       };
     },

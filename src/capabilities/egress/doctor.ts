@@ -1,4 +1,4 @@
-import { isLed } from '../../core/lib/http/own-requests.ts';
+import { isLed } from '../../ports/own-requests.ts';
 import { ownFetch } from '../../tokens/servers/own-fetch.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import type { Config } from '../../ports/config.ts';

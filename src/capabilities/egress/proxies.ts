@@ -18,7 +18,7 @@ import {
   type SecureContext,
 } from 'node:tls';
 import { http } from '../../core/lib/http/node-http.ts';
-import type { Egress } from '../../core/lib/http/own-requests.ts';
+import type { Egress } from '../../ports/own-requests.ts';
 import { createIsWithin, isLoopbackUrl } from '../../core/lib/ip-address.ts';
 import { reasonOf } from '../../core/lib/wording.ts';
 import { InvalidValue } from '../../core/config/values.ts';

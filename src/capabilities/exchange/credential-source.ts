@@ -9,7 +9,7 @@ import type { SharedAnswers } from '../../ports/shared.ts';
 import { AnswerCache, type AnswerSource } from '../../tokens/answer-cache.ts';
 import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
 import { GatewayTokens } from './gateway-token.ts';
-import type { TokenExchange, UpstreamToken } from './settings.ts';
+import type { TokenExchange, UpstreamToken } from './slot.ts';
 import { createOwnTokens, type OwnTokens } from './issued-token.ts';
 import {
   createTokenExchange,

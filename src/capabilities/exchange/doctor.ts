@@ -10,7 +10,7 @@ import { remedyForSecret } from '../../tokens/servers/secret-remedy.ts';
 import { type Finding, type Findings, findingsOn, remedyForReason } from '../finding.ts';
 import { createOwnTokens } from './issued-token.ts';
 import { requestToken } from './gateway-token.ts';
-import { type GatewayGrant, type TokenExchange, upstreamToken } from './settings.ts';
+import { type GatewayGrant, type TokenExchange, upstreamToken } from './slot.ts';
 import { createTokenExchange } from './token-exchange.ts';
 
 /** Examines each exchange by a made-up token: what the server says of the gateway and of the target is seen so. */

@@ -7,9 +7,9 @@ import type { CallerGrant } from '../../core/model/grant.ts';
 import type { SharedAnswers } from '../../ports/shared.ts';
 import { AnswerCache, type AnswerSource } from '../../tokens/answer-cache.ts';
 import { keptUntil, requestOwnToken } from './issued-token.ts';
-import { cacheKey, foreignCredential, purposeOfGrant } from './credential.ts';
+import { cacheKey, foreignCredential, purposeOf } from './credential.ts';
 import { reasons } from './reasons.ts';
-import type { GatewayGrant } from './settings.ts';
+import type { GatewayGrant } from './slot.ts';
 import { isCredential, type KeptCredential, type NewCredential } from './token-exchange.ts';
 
 /** The part of its life after which a token is renewed while calls go on with it. */
@@ -42,7 +42,7 @@ export class GatewayTokens {
 
   /** The credential of a route. */
   source(grant: GatewayGrant, client: AuthorizationServerClient): CredentialSource {
-    const key = cacheKey(purposeOfGrant(grant), '', grant.server.issuer);
+    const key = cacheKey(purposeOf(grant), '', grant.server.issuer);
     const source = this.#source(key, () => requestToken(grant, client, this.#clock));
     const sent = new WeakMap<CallerGrant, string>();
     return {

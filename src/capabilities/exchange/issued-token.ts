@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose/jwt/decode';
 import type { AuthorizationServerClient } from '../../ports/authorization-server-client.ts';
 import { Denial } from '../../core/model/denial.ts';
-import type { TokenExchange, TokenType } from './settings.ts';
+import type { TokenExchange } from './slot.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import { lengthPrefixed } from '../../core/lib/digest.ts';
 import { type Answer, AnswerCache } from '../../tokens/answer-cache.ts';
@@ -22,7 +22,7 @@ export async function tokenEndpoint(
 }
 
 /** The token types of RFC 8693 §3, by their names in the configuration. */
-export const tokenTypes: Readonly<Record<TokenType, string>> = {
+export const tokenTypes: Readonly<Record<TokenExchange['tokenType'], string>> = {
   access_token: 'urn:ietf:params:oauth:token-type:access_token',
   jwt: 'urn:ietf:params:oauth:token-type:jwt',
 };
@@ -75,7 +75,7 @@ export function readIssuedToken(body: unknown, askedAt: number): IssuedToken {
  *
  * @throws {Denial} `exchange.invalid`
  */
-export function requireIssuedType(body: unknown, requested: TokenType): void {
+export function requireIssuedType(body: unknown, requested: TokenExchange['tokenType']): void {
   const { issued_token_type: issued } = members(body);
   if (issued === undefined) throw invalid('the answer has no issued_token_type');
   if (issued === tokenTypes.jwt || issued === tokenTypes[requested]) return;

@@ -5,20 +5,22 @@
  */
 
 import type { Capability } from '../capability.ts';
-import { lazilyOn } from '../lazily.ts';
+import { hasUpstreamKey, lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
-import { readUpstreamToken, upstreamToken } from './settings.ts';
+import { upstreamToken } from './slot.ts';
 
 export const exchange: Capability = {
   name: 'exchange',
   reasons,
   readsPublic: true,
-  read:
-    (_root, { servers }) =>
-    (field, route) => {
+  async read(root, { servers }) {
+    if (!hasUpstreamKey(root, 'token', 'exchange', 'client_credentials')) return undefined;
+    const { readUpstreamToken } = await import('./settings.ts');
+    return (field, route) => {
       const token = readUpstreamToken(field.get('upstream'), route, servers);
       return token && upstreamToken.with(token);
-    },
+    };
+  },
   openProcess: lazilyOn(
     (route) => upstreamToken.of(route) !== undefined,
     async () => (await import('./opened.ts')).openExchange,

@@ -1,7 +1,7 @@
 import type { OnRoute } from '../../core/model/on-route.ts';
 import type { InProcess, ProcessParts } from '../capability.ts';
 import { createCredentialSources } from './credential-source.ts';
-import { upstreamToken } from './settings.ts';
+import { upstreamToken } from './slot.ts';
 
 /** Tokens for upstreams in one process. Their cache outlives a configuration. */
 export function openExchange({ events, clock, answers }: ProcessParts): InProcess {

@@ -3,7 +3,7 @@ import type { AuthorizationServerClient, ServerAnswer } from '../../ports/author
 import { Denial, isTokenDenial } from '../../core/model/denial.ts';
 import type { CallerGrant, PresentedToken } from '../../core/model/grant.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { TokenExchange } from './settings.ts';
+import type { TokenExchange } from './slot.ts';
 import {
   errorCodeOf,
   keptUntil,
@@ -30,9 +30,9 @@ const grants = {
   token_exchange: {
     type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject: 'subject_token',
-    fixed: ({ subjectTokenType, requestedTokenType }) => ({
+    fixed: ({ subjectTokenType, tokenType }) => ({
       subject_token_type: tokenTypes[subjectTokenType],
-      requested_token_type: tokenTypes[requestedTokenType],
+      requested_token_type: tokenTypes[tokenType],
     }),
   },
   // https://learn.microsoft.com/entra/identity-platform/v2-oauth2-on-behalf-of-flow
@@ -75,7 +75,7 @@ export function createTokenExchange(
     });
     if (answer.status !== 200) throw await refusal(answer, token, principal);
 
-    if (exchange.grant === 'token_exchange') requireIssuedType(answer.body, exchange.requestedTokenType);
+    if (exchange.grant === 'token_exchange') requireIssuedType(answer.body, exchange.tokenType);
     const issued = readIssuedToken(answer.body, askedAt);
     // With the subject token an upstream could call as the client, with the actor token as the gateway.
     if (issued.accessToken === token.value || issued.accessToken === form.get('actor_token')) {

@@ -320,7 +320,8 @@ const types: Readonly<Record<string, (value: unknown) => boolean>> = {
   boolean: (value) => typeof value === 'boolean',
   object: isObject,
   array: Array.isArray,
-  number: isNumber,
+  // JSON.parse makes Infinity of what no double can hold.
+  number: (value) => Number.isFinite(value),
   integer: (value) => Number.isInteger(value),
   string: (value) => typeof value === 'string',
 };

@@ -44,7 +44,7 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
   const isTarget = createIsTarget(publicUrl);
   const keys = createExpiringCache<CryptoKey>(MAX_KEYS, clock);
 
-  return ({ algorithms, lifetimeMs, nonce: wantsNonce }) => {
+  return ({ algorithms, proofLifetimeMs, nonce: wantsNonce }) => {
     const accepted = new Set(algorithms);
 
     return async (call, token, thumbprint, owner) => {
@@ -62,15 +62,15 @@ export function createProofChecks({ publicUrl, nonces, replays, clock }: ProofPa
       // has several spellings. A proof from the future is accepted for up to twice the lifetime, and remembered as
       // long.
       const use = hash('sha256', JSON.stringify([thumbprint, proof.id, proof.target]), 'base64url');
-      if (!(await replays.firstSeen(use, proof.issuedAtMs + lifetimeMs + SKEW_MS, owner))) {
+      if (!(await replays.firstSeen(use, proof.issuedAtMs + proofLifetimeMs + SKEW_MS, owner))) {
         throw new Denial(reasons['proof.replayed'], 'a proof with this jti was used before');
       }
     };
 
     function requireRecent({ issuedAtMs }: DpopProof): void {
       const now = clock();
-      if (issuedAtMs + lifetimeMs < now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ago`);
-      if (issuedAtMs - lifetimeMs > now) throw invalid(`iat is more than ${lifetimeMs / 1000} s ahead`);
+      if (issuedAtMs + proofLifetimeMs < now) throw invalid(`iat is more than ${proofLifetimeMs / 1000} s ago`);
+      if (issuedAtMs - proofLifetimeMs > now) throw invalid(`iat is more than ${proofLifetimeMs / 1000} s ahead`);
     }
   };
 

@@ -1,16 +1,9 @@
-import type { RouteKeys, UpstreamKeys } from '../../../schema/validators.js';
+import type { RouteKeys, SettingsOf, UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { algorithm } from '../../core/config/values.ts';
 import { Slot } from '../../core/model/slot.ts';
-import type { Proofs } from '../../core/model/endpoint.ts';
 
 /** The settings of a route for proofs of possession, RFC 9449. */
-export interface Dpop extends Proofs {
-  /** Whether a proof needs a nonce of the gateway, RFC 9449 §9. */
-  readonly nonce: boolean;
-  /** The largest difference between `iat` of a proof and the clock of the gateway, in either direction. */
-  readonly lifetimeMs: number;
-}
+export type Dpop = SettingsOf<RouteKeys['dpop']>;
 
 /** Undefined: the route takes no DPoP. */
 export const dpop = new Slot<Dpop>();
@@ -25,11 +18,5 @@ export function readDpop(field: Field<RouteKeys['dpop']>, upstream: Field<Upstre
       'key',
     );
   }
-  return {
-    required: field.get('required').isTrue(),
-    nonce: field.get('nonce').isTrue(),
-    algorithms: field.get('algorithms').list(algorithm),
-    // SEP-1932: MCP servers take an `iat` within five minutes.
-    lifetimeMs: field.get('proof_lifetime').duration(),
-  };
+  return field.settings();
 }

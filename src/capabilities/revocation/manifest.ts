@@ -23,8 +23,8 @@ export const revocation: Capability = {
     follow: async (config, parts) => (await import('./told.ts')).followRevocations(config, parts),
   },
   async readSection(root, referents) {
-    const field = root.get('revocation');
-    if (!field.present) return undefined;
+    const field = root.get('revocation').given();
+    if (field === undefined) return undefined;
     const { readRevocation } = await import('./settings.ts');
     return revocationSettings.with(readRevocation(field, referents));
   },

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js';
 import { issuersOf } from '../../core/model/authorization-server.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from './sources.ts';
@@ -7,16 +6,12 @@ import { serverIn } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
 import type { ConfigReferents } from '../capability.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
-import { entryOf, anyText, headerValue, issuerUrl, origin, routePath } from '../../core/config/values.ts';
+import { entryOf } from '../../core/config/values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 
 /** `revocation`. Problems are reported to the fields, and the result is then not used. */
-export function readRevocation(
-  field: Field<RevocationKeys | undefined>,
-  referents: ConfigReferents,
-): RevocationSettings {
-  const file = field.get('file').text();
+export function readRevocation(field: Field<RevocationKeys>, referents: ConfigReferents): RevocationSettings {
   const targets = targetsOf(referents);
   const sources = new Map<string, EventSource>();
   /** The owners of paths, of `routes` and then of sources: one path leads to one thing. */
@@ -31,11 +26,11 @@ export function readRevocation(
     if (read.path !== undefined) claim(read.path, `revocation.events.${name}`, source.get('path'));
     sources.set(name, read);
   }
-  const endpoint = field.get('endpoint').present ? readEndpoint(field.get('endpoint'), referents, targets) : undefined;
+  const place = field.get('endpoint').given();
+  const endpoint = place && readEndpoint(place, referents, targets);
   if (endpoint !== undefined) claim(endpoint.route.path, 'the endpoint', field.get('endpoint').get('path'));
   return {
-    keepMs: field.get('keep').duration(),
-    file: file === undefined ? undefined : resolve(referents.base, file),
+    ...field.settings(),
     sources,
     endpoint,
     commandTargets: [...targets.values(), ...workloadsOf(referents)],
@@ -48,35 +43,25 @@ function readSource(
   publicUrl: string,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): EventSource {
-  const delivery = field.get('delivery').choice();
+  const { endpointOrigins, ...settings } = field.settings();
+  const { delivery, issuer, stream } = settings;
   const isPush = delivery === 'push';
   const [path, authorization, token] = [field.get('path'), field.get('authorization'), field.get('token')];
   if (isPush && !path.present) field.addProblem('missing key: path (needed with delivery: push)', 'key');
   for (const key of [path, authorization]) {
     if (!isPush && key.present) key.addProblem('applies only with delivery: push', 'key');
   }
-  const stream = field.get('stream').choice();
   // A stream that is pushed to can be managed elsewhere.
   if (!token.present && (!isPush || (field.get('stream').present && stream === 'create')))
     field.addProblem(`missing key: token (needed with ${isPush ? 'stream: create' : 'delivery: poll'})`, 'key');
   const streamId = field.get('stream_id');
-  const issuer = field.get('issuer').read(issuerUrl) ?? '';
   if (streamId.present && stream !== 'existing') streamId.addProblem('applies only with stream: existing', 'key');
   return {
+    ...settings,
     name,
-    issuer,
-    audience: field.get('audience').text() ?? publicUrl,
+    audience: settings.audience ?? publicUrl,
     targets: withIssuer(issuer, readTargets(field, targets)),
-    delivery,
-    path: path.read(routePath),
-    authorization: authorization.read(headerValue),
-    token: token.read(headerValue),
-    endpointOrigins: new Set([
-      ...(URL.canParse(issuer) ? [new URL(issuer).origin] : []),
-      ...field.get('endpoint_origins').list(origin),
-    ]),
-    stream,
-    streamId: streamId.text(),
+    endpointOrigins: new Set([...(URL.canParse(issuer) ? [new URL(issuer).origin] : []), ...endpointOrigins]),
   };
 }
 
@@ -87,18 +72,16 @@ function withIssuer(issuer: string, [first, ...others]: readonly RevocationTarge
 }
 
 function readEndpoint(
-  field: Field<RevocationKeys['endpoint']>,
+  field: Field<NonNullable<RevocationKeys['endpoint']>>,
   { publicUrl, servers, routes }: ConfigReferents,
   targets: ReadonlyMap<string, RevocationTarget>,
 ): RevocationEndpoint {
-  const path = field.get('path').read(routePath) ?? '';
+  const { path, scope, audience = publicUrl + path } = field.settings();
   const trusted = field.get('authorization_servers');
   if (!trusted.present && servers.size !== 1)
     field.addProblem('missing key: authorization_servers (it has no default where several are defined)', 'key');
   const authorizationServers = trusted.present ? trusted.list(serverIn(servers)) : [...servers.values()];
-  const audienceField = field.get('audience');
-  const audience = audienceField.text() ?? publicUrl + path;
-  requireOwnAudience(audienceField, audience, { routes, risk: 'revoke' });
+  requireOwnAudience(field.get('audience'), audience, { routes, risk: 'revoke' });
   return {
     route: ownEndpoint({
       name: 'revocation',
@@ -108,7 +91,7 @@ function readEndpoint(
       authorizationServers,
       scopePrefix: authorizationServers[0]?.scopePrefix,
       audiences: [audience],
-      policy: compilePolicy('revocation', { scope: field.get('scope').read(anyText) ?? '' }),
+      policy: compilePolicy('revocation', { scope }),
     }),
     targets: readTargets(field, targets),
   };

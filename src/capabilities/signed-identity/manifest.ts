@@ -8,14 +8,18 @@ import { claimPathMistake } from '../../core/config/claim-path.ts';
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';
-import { lazilyOn } from '../lazily.ts';
-import { readSignedIdentity, signedIdentity } from './settings.ts';
+import { hasUpstreamKey, lazilyOn } from '../lazily.ts';
+import { signedIdentity } from './slot.ts';
 
 export const signedIdentities: Capability = {
   name: 'signed',
-  read: () => (field, route) => {
-    const settings = readSignedIdentity(field.get('upstream').get('identity'), route.upstream);
-    return settings && signedIdentity.with(settings);
+  async read(root) {
+    if (!hasUpstreamKey(root, 'identity')) return undefined;
+    const { readSignedIdentity } = await import('./settings.ts');
+    return (field, route) => {
+      const settings = readSignedIdentity(field.get('upstream').get('identity'), route.upstream);
+      return settings && signedIdentity.with(settings);
+    };
   },
   statementOf: (route) => signedIdentity.of(route),
   warningsOf: claimPaths,

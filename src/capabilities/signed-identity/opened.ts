@@ -2,7 +2,7 @@ import { createRotatingKeys } from '../../tokens/rotating-keys.ts';
 import { Denial } from '../../core/model/denial.ts';
 import { sendDocument } from '../../core/gateway/respond/publish.ts';
 import type { ConfigParts, InProcess, Opened, ProcessParts } from '../capability.ts';
-import { signedIdentity } from './settings.ts';
+import { signedIdentity } from './slot.ts';
 import { createStatement } from './statement.ts';
 
 const KEY_SET_PATH = '/.well-known/sallyport-jwks.json';

@@ -3,17 +3,8 @@ import type { Field } from '../../core/config/field.ts';
 import { identityHeader } from '../../core/config/identity-header.ts';
 import { anyText, claimName, reject } from '../../core/config/values.ts';
 import { plainFieldName } from '../../core/model/client-fields.ts';
-import { Slot } from '../../core/model/slot.ts';
-import type { Statement, Upstream } from '../../core/model/route.ts';
-
-/** A short-lived JWT that proves the caller's identity to the upstream. */
-export interface SignedIdentity extends Statement {
-  /** `aud`. */
-  readonly audience: string;
-}
-
-/** The statement that an upstream gets; undefined: none. */
-export const signedIdentity = new Slot<SignedIdentity>();
+import type { Upstream } from '../../core/model/route.ts';
+import type { SignedIdentity } from './slot.ts';
 
 /** `identity.signed` of an upstream. */
 export function readSignedIdentity(

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/lib/clock.ts';
 import { type RotatingKeys, signEs256, type SigningKey } from '../../tokens/rotating-keys.ts';
 import type { StatesCaller } from '../../core/model/on-route.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { SignedIdentity } from './settings.ts';
+import type { SignedIdentity } from './slot.ts';
 
 /** The lifetime of a signed identity, which is about one request in flight. */
 const LIFETIME_SECONDS = 60;

@@ -10,8 +10,8 @@ import { telemetry } from './slot.ts';
 export const traces: Capability = {
   name: 'telemetry',
   async readSection(root) {
-    const field = root.get('telemetry');
-    return field.present ? telemetry.with((await import('./settings.ts')).readTelemetry(field)) : undefined;
+    const field = root.get('telemetry').given();
+    return field ? telemetry.with((await import('./settings.ts')).readTelemetry(field)) : undefined;
   },
   restarts: { telemetry: { slot: telemetry } },
   metrics: {

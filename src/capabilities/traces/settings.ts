@@ -1,6 +1,6 @@
 import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { anyText, headerValue, plainUrl, reject } from '../../core/config/values.ts';
+import { headerValue, plainUrl, reject } from '../../core/config/values.ts';
 import { hopByHop } from '../../core/lib/http/header-fields.ts';
 import type { Telemetry } from './slot.ts';
 
@@ -18,14 +18,9 @@ const taken: ReadonlySet<string> = new Set([
 type TelemetryKeys = NonNullable<GatewayKeys['telemetry']>;
 
 /** Reads `telemetry`. Problems are reported to the fields. */
-export function readTelemetry(field: Field<TelemetryKeys | undefined>): Telemetry {
-  return {
-    otlp: field.get('otlp').read(collectorUrl) ?? '',
-    serviceName: field.get('service_name').read(anyText),
-    sample: field.get('sample').number(),
-    logs: field.get('logs').isTrue(),
-    headers: readHeaders(field.get('headers')),
-  };
+export function readTelemetry(field: Field<TelemetryKeys>): Telemetry {
+  const otlp = field.get('otlp').read(collectorUrl) ?? '';
+  return { ...field.settings(), otlp, headers: readHeaders(field.get('headers')) };
 }
 
 /** The base URL, as OTLP §1.1 calls it; `/v1/traces` or `/v1/logs` comes after it. */

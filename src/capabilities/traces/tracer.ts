@@ -28,7 +28,7 @@ import {
   type SpanProcessor,
 } from '@opentelemetry/sdk-trace';
 import { within } from '../../core/lib/clock.ts';
-import { ownEgress } from '../../core/lib/http/own-requests.ts';
+import { ownEgress } from '../../ports/own-requests.ts';
 import { traceparentOf, type TraceContext } from '../../core/lib/http/trace-context.ts';
 import type { Span, SpanAttributes, Tracer } from './span.ts';
 import type { Telemetry } from './slot.ts';

@@ -7,20 +7,27 @@
 import { quoted } from '../../core/lib/wording.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { Capability } from '../capability.ts';
-import { openUpstreamHeaders } from './opened.ts';
+import { hasUpstreamKey, lazilyOn } from '../lazily.ts';
 import { reasons } from './reasons.ts';
-import { readUpstreamHeaders, upstreamHeaders } from './settings.ts';
+import { upstreamHeaders } from './slot.ts';
 
 export const ownHeaders: Capability = {
   name: 'headers',
   reasons,
   readsPublic: true,
-  read: () => (field, route) => {
-    const settings = readUpstreamHeaders(field.get('upstream'), route);
-    return settings && upstreamHeaders.with(settings);
+  async read(root) {
+    if (!hasUpstreamKey(root, 'headers')) return undefined;
+    const { readUpstreamHeaders } = await import('./settings.ts');
+    return (field, route) => {
+      const settings = readUpstreamHeaders(field.get('upstream'), route);
+      return settings && upstreamHeaders.with(settings);
+    };
   },
   ownFieldsOf: (route) => upstreamHeaders.of(route),
-  openProcess: () => ({ open: () => ({ of: openUpstreamHeaders }) }),
+  openProcess: lazilyOn(
+    (route) => upstreamHeaders.of(route) !== undefined,
+    async () => (await import('./opened.ts')).openUpstreamHeaders,
+  ),
   notesOn: chosenByCaller,
 };
 

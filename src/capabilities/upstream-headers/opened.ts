@@ -2,11 +2,17 @@ import { Denial } from '../../core/model/denial.ts';
 import type { OnRoute } from '../../core/model/on-route.ts';
 import type { Grant } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
+import type { InProcess } from '../capability.ts';
 import { reasons } from './reasons.ts';
-import { upstreamHeaders } from './settings.ts';
+import { upstreamHeaders } from './slot.ts';
+
+/** Header fields of the gateway itself in a process. */
+export function openUpstreamHeaders(): InProcess {
+  return { open: () => ({ of: requireEntriesOn }) };
+}
 
 /** Requires that the caller has an entry in each header that depends on it. */
-export function openUpstreamHeaders(route: Route): OnRoute {
+function requireEntriesOn(route: Route): OnRoute {
   const required = upstreamHeaders.of(route)?.chosen.filter(({ fallback }) => fallback === undefined) ?? [];
   if (required.length === 0) return {};
 

@@ -4,30 +4,9 @@ import { ownFieldFault } from '../../core/config/identity-header.ts';
 import { claimName, headerValue } from '../../core/config/values.ts';
 import { memberReader } from '../../core/lib/json/pointer.ts';
 import { plainFieldName } from '../../core/model/client-fields.ts';
-import { Slot } from '../../core/model/slot.ts';
 import type { Principal } from '../../core/model/principal.ts';
-import type { OwnFields, Route } from '../../core/model/route.ts';
-
-/** A header field whose value depends on a claim of the caller. */
-interface ChosenField {
-  /** Its name as it is written. */
-  readonly name: string;
-  /** The claim, by name or JSON Pointer. */
-  readonly claim: string;
-  /** The value for callers without an entry; undefined: they are refused. */
-  readonly fallback: string | undefined;
-  /** The value for a caller; undefined: it has no entry, and there is no fallback. */
-  readonly valueFor: (principal: Principal) => string | undefined;
-}
-
-/** `upstream.headers` of a route. */
-export interface UpstreamHeaders extends OwnFields {
-  /** Those that depend on the caller. */
-  readonly chosen: readonly ChosenField[];
-}
-
-/** The header fields of the gateway itself for an upstream; undefined: none. */
-export const upstreamHeaders = new Slot<UpstreamHeaders>();
+import type { Route } from '../../core/model/route.ts';
+import type { ChosenField, UpstreamHeaders } from './slot.ts';
 
 const MAX_HEADERS = 16;
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { load } from '../../serve/config/load.ts';
 import { ownBackchannel } from '../../serve/config/front-door.ts';
 import { capabilities, leadRequests } from '../../capabilities/all.ts';
-import { isLed } from '../../core/lib/http/own-requests.ts';
+import { isLed } from '../../ports/own-requests.ts';
 import { printable, reasonOf } from '../../core/lib/wording.ts';
 import { listTools, McpServerFault, remedyForHost } from '../../mcp/client/ask-server.ts';
 import { escaped } from '../init/tools-policy.ts';

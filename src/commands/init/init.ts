@@ -7,7 +7,7 @@ import { expand } from '../../core/config/placeholders.ts';
 import { headerValue, InvalidValue, plainUrl } from '../../core/config/values.ts';
 import { compositionFiles, configurationFiles, discovered, draft, type Known } from './draft.ts';
 import { exists } from '../../core/lib/files.ts';
-import { shellWord as word } from '../../core/lib/wording.ts';
+import { shellWord as word } from '../shell-words.ts';
 import type { McpServerFault } from '../../mcp/client/ask-server.ts';
 import { Denial } from '../../core/model/denial.ts';
 import type { OptionsOf } from '../options.ts';

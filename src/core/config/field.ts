@@ -1,6 +1,8 @@
+import { dirname } from 'node:path';
+import type { SettingsOf } from '../../../schema/validators.js';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
-import { durationMs, sizeBytes } from '../lib/quantity.ts';
 import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
+import { emptyOf, type Form, formOf, parsers, quantities, settingName } from './forms.ts';
 import {
   acceptsText,
   gateway,
@@ -8,6 +10,7 @@ import {
   memberSchema,
   numberIn,
   quotedAt,
+  resolved,
   type Schema,
   textRefusal,
   type Violation,
@@ -15,11 +18,19 @@ import {
 } from './schema.ts';
 import { inTextOrder, type Path, pathText, type Problem } from './problems.ts';
 import { hasPlaceholder, isDefault, unresolved } from './placeholders.ts';
-import { anyText, InvalidValue, reject } from './values.ts';
+import { InvalidValue, reject } from './values.ts';
 import { problemIn, type YamlFile } from './yaml-file.ts';
 
 /** The value of a key for its reader: undefined only if its schema has no default. */
 type OrAbsent<Keys, T> = T | (Keys & undefined);
+
+/** A value as the file has it, and with its placeholders replaced. */
+interface Written {
+  readonly source: unknown;
+  readonly value: unknown;
+  readonly present: boolean;
+  readonly isRequired: boolean;
+}
 
 type ItemOf<Keys> = Keys extends readonly (infer Item)[] ? Item : never;
 
@@ -39,21 +50,54 @@ export class Field<out Keys = unknown> {
   readonly #path: Path;
   readonly #source: unknown;
   readonly #value: unknown;
+  /** Whether the mapping around it requires it. */
+  readonly #isRequired: boolean;
 
-  constructor(report: Report, path: Path, schema: Schema, source: unknown, value: unknown, present: boolean) {
+  constructor(report: Report, path: Path, schema: Schema, about: Written) {
     this.#report = report;
     this.#path = path;
     this.schema = schema;
-    this.#source = source;
-    this.present = present;
-    this.#value = value === undefined ? schema.default : value;
+    this.#source = about.source;
+    this.present = about.present;
+    this.#isRequired = about.isRequired;
+    this.#value = about.value === undefined ? schema.default : about.value;
   }
 
   /** The member of a mapping; an absent field if this is not a mapping or lacks it. */
   get<Key extends keyof NonNullable<Keys> & string>(key: Key): Field<NonNullable<Keys>[Key]> {
     const schema = memberSchema(this.schema, key);
     if (schema === undefined) throw new TypeError(`${pathText([...this.#path, key])} is not in the schema`);
-    return this.#member(key, schema);
+    return this.#member(key, schema, this.schema.required?.includes(key));
+  }
+
+  /**
+   * The values of a mapping by the names of settings, such as `proofLifetimeMs`, each as {@link value} reads it. Keys
+   * with mappings, and with `x-setting: false`, are left out. Undefined: it is absent and has no default.
+   */
+  settings(): SettingsOf<Keys> | (Keys & undefined) {
+    if (!this.present && this.schema.default === undefined) return undefined as Keys & undefined;
+    const keys = Object.keys(this.schema.properties ?? {}) as (keyof NonNullable<Keys> & string)[];
+    const settings = keys.flatMap((key) => {
+      const field = this.get(key);
+      const form = formOf(field.schema, resolved);
+      return form === undefined || field.schema['x-setting'] === false ? [] : [[settingName(key, form), field.value()]];
+    });
+    return Object.fromEntries(settings) as SettingsOf<Keys>;
+  }
+
+  /**
+   * A value in the form of its schema: text as {@link parsers} read it, a duration in milliseconds, a size in bytes, a
+   * list without what has a problem. A required value that is absent or has a problem is empty, see {@link emptyOf};
+   * the reported problem keeps the result from being used.
+   */
+  value(): Keys {
+    const form = formOf(this.schema, resolved) ?? 'text';
+    return (this.#valueIn(form) ?? (this.#isRequired ? emptyOf(form) : undefined)) as Keys;
+  }
+
+  /** This place, if the file has it. */
+  given(): Field<NonNullable<Keys>> | undefined {
+    return this.present ? (this as Field as Field<NonNullable<Keys>>) : undefined;
   }
 
   /** The elements of a list; a single string counts as a list of one; otherwise none. */
@@ -118,52 +162,14 @@ export class Field<out Keys = unknown> {
     return this.#report.hasProblem(this.#path);
   }
 
-  /** One of the words that the schema lists, in exactly that case. */
-  choice(): Keys {
-    return this.read(anyText) as Keys;
-  }
-
   /** {@link read} of every element. An element that is listed twice is a problem. */
   list<T extends {}>(parse: (text: string) => T): readonly T[] {
     return this.#distinct<T>((item) => item.read<T | undefined>(parse));
   }
 
-  /** {@link choice} of every element. An element that is listed twice is a problem. */
-  choices(): NonNullable<Keys> {
-    return this.#distinct((item) => item.choice()) as NonNullable<Keys>;
-  }
-
-  /** A number within the bounds of the schema, or a placeholder for one. */
-  number(): OrAbsent<Keys, number> {
-    if (typeof this.#value === 'number') return this.#value;
-    const { type, minimum = -Infinity, maximum = Infinity } = numberIn(this.schema);
-    const digits = type === 'integer' ? /^[0-9]+$/ : /^[0-9]+(?:\.[0-9]+)?$/;
-    const found = this.read((text) => {
-      const number = digits.test(text) && !/^0[0-9]/.test(text) ? Number(text) : NaN;
-      return number >= minimum && number <= maximum ? number : this.#refuse();
-    });
-    const { default: fallback } = this.schema;
-    return found === undefined && typeof fallback === 'number' ? fallback : found;
-  }
-
-  /** A duration in milliseconds, within the bounds of the schema. */
-  duration(): OrAbsent<Keys, number> {
-    return this.#quantity(durationMs, ['short', 'long']);
-  }
-
-  /** A size in bytes, within the bounds of the schema. */
-  size(): OrAbsent<Keys, number> {
-    return this.#quantity(sizeBytes, ['small', 'large']);
-  }
-
   /** A JSON value in the form of the schema; undefined if it is absent or has a problem. */
   json(): unknown {
     return this.#value === unresolved || this.isFaulty() ? undefined : this.#value;
-  }
-
-  /** Whether it says `true`. */
-  isTrue(): boolean {
-    return this.#value === true;
   }
 
   /** The value as the file has it: with placeholders, but without their defaults. */
@@ -182,16 +188,26 @@ export class Field<out Keys = unknown> {
     this.#report.addProblem(this.#path, message, part);
   }
 
-  #member<Member>(key: string | number, schema: Schema = {}): Field<Member> {
+  #valueIn(form: Form): unknown {
+    if (form === 'list') return this.#distinct((item) => item.value() ?? undefined);
+    if (form === 'boolean') return this.#value === undefined ? undefined : this.#value === true;
+    if (form === 'number') return this.#number();
+    if (form === 'duration' || form === 'size') return this.#quantity(quantities[form]);
+    return this.read((text) => parsers[form](text, this.#report.base));
+  }
+
+  #member<Member>(key: string | number, schema: Schema = {}, isRequired = false): Field<Member> {
     const value = ownMember(this.#value, key);
     const present = this.present && value !== undefined;
-    return new Field(this.#report, [...this.#path, key], schema, ownMember(this.#source, key), value, present);
+    const source = ownMember(this.#source, key);
+    return new Field(this.#report, [...this.#path, key], schema, { source, value, present, isRequired });
   }
 
   /** The same place as a list of one. */
   #as<Member>(value: string): Field<Member> {
     const item = memberSchema(this.schema, 0) ?? this.schema;
-    return new Field(this.#report, this.#path, item, this.#source, value, this.present);
+    const { present } = this;
+    return new Field(this.#report, this.#path, item, { source: this.#source, value, present, isRequired: false });
   }
 
   #distinct<T>(read: (item: Field<ItemOf<Keys>>) => T | undefined): readonly T[] {
@@ -205,10 +221,20 @@ export class Field<out Keys = unknown> {
     return [...values];
   }
 
-  #quantity(
-    parse: (text: string) => number | undefined,
-    [less, more]: readonly [string, string],
-  ): OrAbsent<Keys, number> {
+  /** A number within the bounds of the schema, or a placeholder for one. */
+  #number(): number | undefined {
+    if (typeof this.#value === 'number') return this.#value;
+    const { type, minimum = -Infinity, maximum = Infinity } = numberIn(this.schema);
+    const digits = type === 'integer' ? /^[0-9]+$/ : /^[0-9]+(?:\.[0-9]+)?$/;
+    const found = this.read<number>((text) => {
+      const number = digits.test(text) && !/^0[0-9]/.test(text) ? Number(text) : NaN;
+      return number >= minimum && number <= maximum ? number : this.#refuse();
+    });
+    const { default: fallback } = this.schema;
+    return found === undefined && typeof fallback === 'number' ? fallback : found;
+  }
+
+  #quantity({ parse, less, more }: (typeof quantities)[keyof typeof quantities]): number | undefined {
     const { 'x-at-least': least = '', 'x-at-most': most = '' } = this.schema;
     return this.read((text) => {
       const found = parse(text) ?? this.#refuse();
@@ -244,10 +270,13 @@ interface Entry extends Violation {
 
 /** Collects the problems of one file. */
 export class Report {
+  /** The folder at which relative paths start. */
+  readonly base: string;
   readonly #file: YamlFile;
   readonly #entries = new Map<string, readonly Entry[]>();
 
   constructor(file: YamlFile) {
+    this.base = dirname(file.file);
     this.#file = file;
   }
 
@@ -275,7 +304,7 @@ export class Report {
 
   /** The root of a document: as it was written, and with placeholders replaced. */
   root<Keys>(source: unknown, expanded: unknown): Field<Keys> {
-    return new Field(this, [], gateway, source, expanded, true);
+    return new Field(this, [], gateway, { source, value: expanded, present: true, isRequired: true });
   }
 
   #at(path: Path): readonly Entry[] {

@@ -271,6 +271,10 @@ export interface Schema {
   readonly default?: unknown;
   /** The value is secret: no message shows it. */
   readonly writeOnly?: boolean;
+  /** How the value is read: a row of a table in `forms.ts`. Default: by its type. */
+  readonly 'x-form'?: string;
+  /** `false`: it is no setting by itself. A reader has a parser of its own for it, or combines it with others. */
+  readonly 'x-setting'?: boolean;
   /** The bounds of a duration or size. */
   readonly 'x-at-least'?: string;
   readonly 'x-at-most'?: string;

@@ -81,12 +81,6 @@ export function headerValue(text: string): string {
   return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');
 }
 
-/** The name of a policy; its file has the name with `.yaml`. */
-export function policyName(text: string): string {
-  const [, plain] = /^(?:.*\/)?([\w.-]+)\.ya?ml$/.exec(text) ?? [];
-  return plain === undefined ? text : reject('is a file, not the name of a policy', `write ${quoted(plain)}`);
-}
-
 /** A method that a route may accept, RFC 9110 §9.1: case-sensitive, and all that are registered are upper case. */
 export function method(text: string): string {
   if (/[\s,]/.test(text)) reject('is not one HTTP method', listRemedy(text.toUpperCase()));
@@ -99,11 +93,6 @@ export function method(text: string): string {
 export function tokenType(text: string): string {
   const type = text.toLowerCase().replace(/^application\//, '');
   return /^[\w!#$&^.+-]+$/.test(type) ? type : reject('is not a type such as at+jwt');
-}
-
-/** A domain name in lower case, RFC 1035 §2.3.1. */
-export function domain(text: string): string {
-  return text.toLowerCase();
 }
 
 /** A signature algorithm, RFC 7518 §3.1, RFC 8037, RFC 9864. The schema lists only asymmetric ones. */
@@ -233,12 +222,6 @@ function httpUrl(text: string): URL {
 /** `host:port`, where an IPv6 host is in brackets. */
 export function address(text: string): Address {
   return parseAddress(text) ?? reject('is not an address such as 127.0.0.1:8080');
-}
-
-/** {@link address}, or `off`. */
-export function addressOrOff(text: string): Address | 'off' {
-  if (text === 'off') return text;
-  return parseAddress(text) ?? reject('is neither an address such as 127.0.0.1:9090 nor off');
 }
 
 /** The parts of an address such as `127.0.0.1:8080`; undefined for any other text. */

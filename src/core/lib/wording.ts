@@ -75,16 +75,6 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** A text as one word of a POSIX shell, bash, zsh or fish, in single quotes. */
-export function quotedWord(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** A text as one word of a shell, quoted only if the shell would read it otherwise. */
-export function shellWord(text: string): string {
-  return /^[\w./@:-]+$/.test(text) ? text : quotedWord(text);
-}
-
 /** What an error says, in one line as a rule. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,6 +1,6 @@
 /**
- * The record of a decision: one row for each member. The log line, the records that the console keeps, the reading of a
- * log and the table in docs/monitoring.md are views of it, so that a new member is one row.
+ * The record of a decision: one row for each member. The log line, the records that the console keeps, and
+ * the table in docs/monitoring.md are views of it, so that a new member is one row.
  *
  * @module
  */
@@ -9,21 +9,25 @@ import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
 import { outcomeKind, type OutcomeKind } from './outcome-kind.ts';
-import {
-  claimsIn,
-  type DecisionInput,
-  flagIn,
-  inputIn,
-  isTrue,
-  textIn,
-  textsIn,
-  timeIn,
-  unlogged,
-  recordedClaims,
-} from './logged-members.ts';
 import { calledTool, type McpTarget, type Policy } from './policy.ts';
-import { argumentsDigest, shownArguments } from './recorded-arguments.ts';
-import type { Principal, TokenForm } from './principal.ts';
+import { argumentsDigest, recordedClaims, shownArguments } from './recorded-details.ts';
+import type { Claims, Principal, TokenForm } from './principal.ts';
+
+/**
+ * The member `input` of a record: what the decision depended on, besides the other members. It is enough to decide
+ * again with an edited policy, and holds only what the policy reads. It never holds arguments, which are part of the
+ * request body.
+ */
+export interface DecisionInput {
+  /** The claims that the policy reads, by their names or JSON Pointers as it has them. */
+  readonly claims?: Claims;
+  /** The names of claims that are too long to be logged. */
+  readonly omitted?: readonly string[];
+  /** `exp - iat`, in seconds. */
+  readonly lifetime?: number;
+  /** What an MCP message acts on, where that is not the member `tool` alone. */
+  readonly targets?: readonly McpTarget[];
+}
 
 /** The part that decisions on the same call of a caller have in common. */
 export type RepeatedOutcome = Omit<Outcome, 'call' | 'decidedAt' | 'approval'> & {
@@ -36,12 +40,6 @@ interface MemberRow {
   readonly wire?: { readonly name: string; readonly about: string };
   /** The value for a log line, if it is not that of the record; undefined leaves it out. */
   readonly write?: (value: never) => unknown;
-  /**
-   * The value from that of a log line, which is undefined where the line lacks it.
-   *
-   * @throws {MalformedMember} for a type that the gateway does not write.
-   */
-  readonly read: (logged: unknown) => unknown;
   /** Whether the console's Live shows it. */
   readonly isLive?: true;
 }
@@ -78,7 +76,6 @@ export const members = {
     isLive: true,
     of: (_, at) => at,
     write: (at: number) => new Date(at).toISOString(),
-    read: timeIn,
   },
   id: {
     wire: { name: 'decision', about: 'the id of the decision; the body of a refusal has it too' },
@@ -86,7 +83,6 @@ export const members = {
     maxLength: UUID_LENGTH,
     isLive: true,
     of: ({ call }) => call.decision,
-    read: (id) => textIn(id) ?? '',
   },
   requestId: {
     wire: {
@@ -96,7 +92,6 @@ export const members = {
     own: 'text',
     maxLength: MAX_REQUEST_ID,
     of: ({ call }) => call.id,
-    read: (id) => textIn(id) ?? '',
   },
   address: {
     wire: { name: 'address', about: 'the address of the client, behind `trusted_proxies` as they report it' },
@@ -105,7 +100,6 @@ export const members = {
     isLive: true,
     of: ({ call: { client }, details }) =>
       details?.addresses === false || client === '' ? undefined : client?.slice(0, MAX_ADDRESS),
-    read: textIn,
   },
   path: {
     wire: {
@@ -117,53 +111,44 @@ export const members = {
     isLive: true,
     of: ({ call: { path = '' }, route, details }) =>
       details?.paths === false || route?.protocol !== 'http' || path === '' ? undefined : path.slice(0, MAX_PATH),
-    read: textIn,
   },
   route: {
     wire: { name: 'route', about: 'the name of the route; absent if the request matches none' },
     isLive: true,
     of: ({ route }) => route?.name,
-    read: textIn,
   },
   allow: {
     wire: { name: 'allow', about: 'whether the call was allowed' },
     of: ({ allow }) => allow,
-    read: flagIn,
   },
   shadow: {
     wire: { name: 'shadow', about: '`true`: allowed, but would be denied without shadow mode' },
     of: ({ shadow, allow }) => allow && shadow !== undefined,
     write: (shadow: boolean) => (shadow ? true : undefined),
-    read: isTrue,
   },
   reason: {
     wire: { name: 'reason', about: '[the reason](reasons.md)' },
     isLive: true,
     of: (outcome) => refusalIn(outcome)?.reason,
-    read: textIn,
   },
   detail: {
     wire: { name: 'detail', about: 'what was expected and found' },
     isLive: true,
     of: (outcome) => optional(refusalIn(outcome)?.detail, detach),
-    read: textIn,
   },
   subject: {
     wire: { name: 'subject', about: '`sub` of the token' },
     isLive: true,
     of: ({ principal }) => principal?.subject,
-    read: textIn,
   },
   clientId: {
     wire: { name: 'client_id', about: 'the client of the token' },
     isLive: true,
     of: ({ principal }) => principal?.clientId,
-    read: textIn,
   },
   issuer: {
     wire: { name: 'issuer', about: '`iss` of the token' },
     of: ({ principal }) => principal?.issuer,
-    read: textIn,
   },
   actors: {
     wire: {
@@ -171,17 +156,15 @@ export const members = {
       about: '`sub` of the parties that act for the subject (`act`), the current one first, each cut at 128 characters',
     },
     of: ({ principal }) => actorNames(principal),
-    read: textsIn,
   },
   method: {
     wire: { name: 'method', about: 'the JSON-RPC method of an MCP message, else the HTTP method' },
-    of: (outcome) => intern(methodOf(outcome)),
-    read: textIn,
+    // A line of another program may lack it.
+    of: (outcome): string | undefined => intern(methodOf(outcome)),
   },
   tool: {
     wire: { name: 'tool', about: 'the tool that was called' },
     of: (outcome) => optional(toolName(outcome), intern),
-    read: textIn,
   },
   inner: {
     wire: {
@@ -189,18 +172,15 @@ export const members = {
       about: 'the tools that the call calls, by `inner` of the policy: at most 128, each cut at 128 characters',
     },
     of: innerTools,
-    read: textsIn,
   },
   scope: {
     wire: { name: 'scope', about: 'the scopes of the token' },
     of: ({ principal }) => scopeList(principal?.grantedScopes),
-    read: textIn,
   },
   neededScope: {
     wire: { name: 'needed_scope', about: 'the scopes that the challenge asked the client to get' },
     isLive: true,
     of: (outcome) => scopeList(refusalIn(outcome)?.scope),
-    read: textIn,
   },
   policy: {
     wire: {
@@ -208,24 +188,20 @@ export const members = {
       about: 'the policy file without `.yaml`, `@`, and 12 hex digits of the SHA-256 of its bytes',
     },
     of: ({ route }) => route?.policy?.revision,
-    read: textIn,
   },
   rule: {
     wire: { name: 'rule', about: 'the path in the policy file that decided' },
     isLive: true,
     of: ({ rule }) => rule,
-    read: textIn,
   },
   input: {
     wire: { name: 'input', about: 'the other values that the policy read; see below' },
     of: inputOf,
     write: (input: DecisionInput) => (Object.keys(input).length === 0 ? undefined : input),
-    read: inputIn,
   },
   claims: {
     wire: { name: 'claims', about: 'the claims of the caller that `log.claims` lists' },
-    of: ({ principal, details }) => recordedClaims(principal, details),
-    read: claimsIn,
+    of: ({ principal, details }): Claims | undefined => recordedClaims(principal, details),
   },
   argumentsDigest: {
     wire: {
@@ -233,52 +209,42 @@ export const members = {
       about: 'with `log.arguments: digest`: SHA-256, in base64url, of the canonical arguments of the call of a tool',
     },
     of: argumentsDigest,
-    read: textIn,
   },
   arguments: {
     wire: { name: 'arguments', about: 'the arguments of the call of a tool that `log.arguments` lists' },
     of: shownArguments,
-    read: claimsIn,
   },
   durationMs: {
     wire: { name: 'duration_ms', about: 'from arrival to decision' },
     own: 'number',
     of: decisionMs,
-    read: (duration) => (typeof duration === 'number' ? duration : NaN),
   },
   approval: {
     wire: { name: 'approval', about: 'the id of the [approval](approvals.md) that the call used, or waits for' },
     own: 'text',
     maxLength: APPROVAL_ID_LENGTH,
     of: ({ approval }) => approval,
-    read: textIn,
   },
   traceId: {
     wire: { name: 'trace_id', about: 'of the trace that the call belongs to; see [traces](#traces)' },
     own: 'text',
     maxLength: TRACE_ID_LENGTH,
     of: ({ call }) => call.trace?.traceId,
-    read: textIn,
   },
   kind: {
     isLive: true,
     of: kindOf,
-    // A log does not have it, and nothing that reads one asks.
-    read: (): OutcomeKind => 'refused',
   },
   form: {
     of: ({ principal }): TokenForm | undefined => principal?.form,
-    read: unlogged,
   },
   /** `exp`. */
   expiresAt: {
     of: ({ principal }) => principal?.expiresAt,
-    read: unlogged,
   },
   /** What the client of a refused call got. */
   answer: {
     of: ({ answer }) => answer,
-    read: unlogged,
   },
 } as const satisfies Readonly<Record<string, OwnRow | CommonRow>>;
 
@@ -289,8 +255,11 @@ type MembersWhere<Column> = {
 
 /** The record of a decision, without arguments and tokens. */
 export type DecisionRecord = {
-  readonly [Name in keyof Members]: ReturnType<Members[Name]['of']> | ReturnType<Members[Name]['read']>;
+  readonly [Name in keyof Members]: ReturnType<Members[Name]['of']>;
 };
+
+/** The members that a log line has. */
+export type LoggedName = MembersWhere<{ readonly wire: object }>;
 
 type OwnMembers = Pick<DecisionRecord, MembersWhere<{ readonly own: string }>>;
 /** The members that decisions on the same call of a caller have in common. */

@@ -1,4 +1,4 @@
-import type { listedClaims } from './logged-members.ts';
+import type { listedClaims } from './recorded-details.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
 import type { Route } from './route.ts';
 import type { Endpoint } from './endpoint.ts';

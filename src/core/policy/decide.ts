@@ -7,9 +7,8 @@ import type { AllCondition } from './conditions/groups.ts';
 import { type Verdict, graver, policyDenial } from './conditions/condition.ts';
 import type { PolicyDocument } from './document.ts';
 import { type Listing, methodEntry } from './listing.ts';
-import type { DecidingPlan, OpenPart } from './part.ts';
+import type { DecidingPlan, OpenPart, Step } from './part.ts';
 import { ownRule } from './plan.ts';
-import type { Step } from './step.ts';
 import { isVariableMet } from './variable.ts';
 
 /** A policy document, compiled. */

@@ -3,14 +3,7 @@
  * `schema/policy.schema.json`, which has the keys of parts too.
  */
 
-import type {
-  AddressedDocument,
-  BoundDocument,
-  EntryDocument,
-  PolicyDocument,
-  ValueDocument,
-  ValueMapping,
-} from '../../../schema/validators.js';
+import type { BoundDocument, ValueMapping } from '../../../schema/validators.js';
 import { durationMs } from '../lib/quantity.ts';
 
 export type {
@@ -82,65 +75,4 @@ export interface EntryContext {
   readonly because: string | undefined;
   /** Collects what cannot be compiled. */
   readonly faults: PolicyFault[];
-}
-
-interface MatchedPattern {
-  readonly path: DocumentPath;
-  readonly source: string;
-}
-
-/** Every `matches` of a policy, of claims, actors, arguments and variables, under any number of `not`. */
-export function matchedPatterns(document: PolicyDocument, inParts: ConditionsInParts): readonly MatchedPattern[] {
-  return conditionsIn(document, inParts).flatMap(({ path, condition }) =>
-    (['claims', 'actors', 'arguments', 'variables'] as const).flatMap((key) =>
-      inValues(condition[key] && { ...condition[key] }, [...path, key]),
-    ),
-  );
-}
-
-/** A condition of a policy, and its place. Only an entry has arguments and variables. */
-export interface PlacedCondition {
-  readonly path: DocumentPath;
-  readonly condition: AnyEntryDocument;
-}
-
-type AnyEntryDocument = EntryDocument & AddressedDocument;
-
-/** The conditions under the keys that parts of the language add to an entry. */
-export type ConditionsInParts = (entry: AnyEntryDocument, path: DocumentPath) => readonly PlacedCondition[];
-
-/** Every condition of a policy: its own, those of its entries, and those nested in them. */
-export function conditionsIn(document: PolicyDocument, inParts: ConditionsInParts): readonly PlacedCondition[] {
-  const found = [...withNested(document, [])];
-  for (const key of ['tools', 'resources', 'prompts', 'methods', 'requests'] as const) {
-    for (const [name, entry] of Object.entries<AnyEntryDocument>(document[key] ?? {})) {
-      const path = [key, name];
-      found.push(...withNested(entry, path), ...inParts(entry, path));
-    }
-  }
-  return found;
-}
-
-/** A condition, and those nested in it. */
-export function withNested(condition: AnyEntryDocument, path: DocumentPath): readonly PlacedCondition[] {
-  const { any = [], all = [], not } = condition;
-  return [
-    { path, condition },
-    ...any.flatMap((each, index) => withNested(each, [...path, 'any', index])),
-    ...all.flatMap((each, index) => withNested(each, [...path, 'all', index])),
-    ...(not === undefined ? [] : withNested(not, [...path, 'not'])),
-  ];
-}
-
-function inValues(values: Readonly<Record<string, ValueDocument>> = {}, path: DocumentPath): readonly MatchedPattern[] {
-  return Object.entries(values).flatMap(([name, value]) => inValue(value, [...path, name]));
-}
-
-function inValue(value: ValueDocument, path: DocumentPath): readonly MatchedPattern[] {
-  // Scalars and lists have neither.
-  const { matches, not } = value as PredicateDocument;
-  return [
-    ...(matches === undefined ? [] : [{ path: [...path, 'matches'], source: matches }]),
-    ...(not === undefined ? [] : inValue(not, [...path, 'not'])),
-  ];
 }

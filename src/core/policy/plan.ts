@@ -13,8 +13,7 @@ import { argumentDenial, explainArgument } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
 import { explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
-import type { DecidingPlan, OpenPart, PlanPart } from './part.ts';
-import type { Step } from './step.ts';
+import type { DecidingPlan, OpenPart, PlanPart, Step } from './part.ts';
 import { explainVariable, targetAt, variableDenial } from './variable.ts';
 import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
 

@@ -133,49 +133,6 @@ function meet(one: string | undefined, other: string | undefined): boolean {
   return one === other;
 }
 
-/**
- * A request for each combination of patterns that can cover one, as it is written and as a lenient server reads it.
- *
- * @param mentions Texts besides the patterns. Where a request may have any method or segment, it has none of these.
- */
-export function distinguishedRequests(names: readonly string[], mentions: readonly string[]): readonly string[] {
-  const written = names.map(requestPattern);
-  const patterns = [...written, ...written.map(plainPattern)];
-  const arePlain = written.every((pattern) => nameOf(plainPattern(pattern)) === nameOf(pattern));
-  const depth = 2 + Math.max(0, ...patterns.map(({ segments }) => segments.length));
-  const texts = [...names, ...mentions];
-  const fresh = unlike('x', new Set(texts.flatMap((text) => text.split(/[\s/]/))));
-  const segments = arePlain ? [fresh] : [fresh, vanishing];
-
-  const paths = ['/'];
-  const visited = new Set<string>();
-  const visit = (path: string, at: number, live: readonly RequestPattern[]): void => {
-    const key = JSON.stringify([at, path.includes(vanishing), live.map((each) => patterns.indexOf(each))]);
-    if (visited.has(key)) return;
-    visited.add(key);
-    if (at > 0) paths.push(path, `${path}/`);
-    if (at === depth) return;
-    for (const segment of new Set([...segments, ...live.map((pattern) => pattern.segments[at] ?? fresh)])) {
-      if (segment === '') continue;
-      const next = live.filter((each) => (at < each.segments.length ? meet(each.segments[at], segment) : each.hasRest));
-      visit(`${path}/${segment}`, at + 1, next);
-    }
-  };
-  visit('', 0, patterns);
-
-  const methods = new Set(['GET', ...texts.flatMap((text) => text.match(/[A-Z]+(?:-[A-Z]+)*/g) ?? []), 'HEAD']);
-  const other = ['PUT', 'PATCH'].find((each) => !methods.has(each)) ?? unlike('X', methods);
-  return [...methods, other].flatMap((method) => paths.map((path) => `${method} ${path}`));
-}
-
-/** A text, repeated until it is none of others. */
-function unlike(text: string, others: ReadonlySet<string>): string {
-  return others.has(text) ? unlike(text + text, others) : text;
-}
-
-/** A segment that is empty for a lenient server. */
-const vanishing = '...';
-
 /** Whether two patterns, or a pattern and a request, cover one request. */
 export function haveCommonRequest(one: string, other: string): boolean {
   const [own, their] = [requestPattern(one), requestPattern(other)];
@@ -217,31 +174,6 @@ export function requestsCoveredBy(
   };
 }
 
-/**
- * Whether a request that a pattern covers belongs to one of some routes. Each request belongs to the route with the
- * longest path that it begins with, in whole segments.
- *
- * @param own The paths of the routes.
- * @param others The paths of all other routes.
- */
-export function isServedBelow(name: string, own: readonly string[], others: readonly string[]): boolean {
-  const { segments, hasRest } = requestPattern(name);
-  const otherRoutes = others.map(routeSegments);
-  return own.map(routeSegments).some((route) => {
-    if (route.length > segments.length && !hasRest) return false;
-    if (!route.every((segment, index) => index >= segments.length || meet(segments[index], segment))) return false;
-    // What is left of the pattern at this route. Another segment for each `*` evades every longer route.
-    const below = [...route, ...segments.slice(route.length)];
-    return !otherRoutes.some(
-      (other) => other.length > route.length && other.every((segment, index) => segment === below[index]),
-    );
-  });
-}
-
-function routeSegments(path: string): readonly string[] {
-  return path === '/' ? [] : segmentsOf(path);
-}
-
 /** Parts that a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
 const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
 const lenientPath = /[A-Z%.+]|:[:$]|.\/$/;
@@ -270,7 +202,8 @@ function segmentsIn(text: string): readonly string[] {
   );
 }
 
-function plainPattern(pattern: RequestPattern): RequestPattern {
+/** A pattern as a lenient server reads it. */
+export function plainPattern(pattern: RequestPattern): RequestPattern {
   const segments = pattern.segments.flatMap((segment) => (segment === undefined ? segment : plainSegments(segment)));
   return { ...pattern, segments };
 }
@@ -281,7 +214,7 @@ function decodedPattern(pattern: RequestPattern): RequestPattern {
 }
 
 /** A pattern as text: no two of them are equal. */
-function nameOf({ method, segments, hasRest }: RequestPattern): string {
+export function patternText({ method, segments, hasRest }: RequestPattern): string {
   return JSON.stringify([method, segments, hasRest]);
 }
 
@@ -435,7 +368,7 @@ export function requestTable<Entry extends RequestEntry>(
     plain.add({ ...candidate, ...plainPattern(candidate) });
     if (decoded !== plain) decoded.add({ ...candidate, ...decodedPattern(candidate) });
   }
-  const areAllPlain = candidates.every((candidate) => nameOf(candidate) === candidate.plain);
+  const areAllPlain = candidates.every((candidate) => patternText(candidate) === candidate.plain);
   const isMistakable = (found: Candidate<Entry>, method: string, path: string): boolean => {
     if (areAllPlain && !lenientPath.test(path)) return false;
     const text = visiblePath(path);
@@ -459,7 +392,7 @@ export function requestTable<Entry extends RequestEntry>(
 
 function candidateOf<Entry extends RequestEntry>(entry: Entry): Candidate<Entry> {
   const pattern = requestPattern(entry.name);
-  return { ...pattern, entry, plain: nameOf(plainPattern(pattern)) };
+  return { ...pattern, entry, plain: patternText(plainPattern(pattern)) };
 }
 
 /** @param candidates Of one method, and with as many literal characters. */

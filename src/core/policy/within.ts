@@ -10,11 +10,6 @@
 export const flawSource = String.raw`^$|//|(?:^|/)\.{1,2}(?:/|$)|[\\\p{Cc}]|%(?:2[eEfF]|5[cC]|25)`;
 const flaws = new RegExp(flawSource, 'u');
 
-/** The paths equal to a constant or below it, as a regular expression; of those without a flaw. */
-export function belowSource(constant: string): string {
-  return `^${constant.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)}(?:/|$)`;
-}
-
 /** The flaw of a value that is compared, in words after it; undefined for a path that every server reads alike. */
 export function valueFlaw(value: unknown): string | undefined {
   if (typeof value !== 'string') return 'is not a text';

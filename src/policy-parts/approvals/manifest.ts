@@ -1,4 +1,4 @@
-import { withNested } from '../../core/policy/document.ts';
+import { withNested } from '../placed-conditions.ts';
 import type { PartManifest } from '../part-manifest.ts';
 
 /** Calls that a person approves. */

@@ -1,7 +1,6 @@
 import type { Entry } from '../../core/policy/entry.ts';
 import type { EntryPart } from '../../core/policy/entry-part.ts';
-import type { LanguagePart, PartOfCall } from '../../core/policy/part.ts';
-import type { PartStep } from '../../core/policy/step.ts';
+import type { LanguagePart, PartOfCall, PartStep } from '../../core/policy/part.ts';
 import { type Approval, compileApproval, explainApproval, joinedApproval, needsApproval } from './approval.ts';
 import { approvalsKey, type PlanApprovals, type PolicyApprovals } from './key.ts';
 

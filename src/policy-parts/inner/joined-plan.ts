@@ -2,9 +2,8 @@ import type { Attempt, Explanation, PartKey, PolicyDecision } from '../../core/m
 import type { Principal } from '../../core/model/principal.ts';
 import type { Condition } from '../../core/policy/conditions/condition.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
-import type { DecidingPlan, PlanPart } from '../../core/policy/part.ts';
+import type { DecidingPlan, PlanPart, Step } from '../../core/policy/part.ts';
 import { scopesOfAll } from '../../core/policy/plan.ts';
-import type { Step } from '../../core/policy/step.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 
 interface PlannedCall {

@@ -1,8 +1,7 @@
 import { calledTool, type Explanation } from '../../core/model/policy.ts';
 import type { Entry } from '../../core/policy/entry.ts';
 import type { EntryPart } from '../../core/policy/entry-part.ts';
-import type { LanguagePart } from '../../core/policy/part.ts';
-import type { PartStep } from '../../core/policy/step.ts';
+import type { LanguagePart, PartStep } from '../../core/policy/part.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { compileWrapper, InnerCallReader, type Wrapper } from './inner-calls.ts';
 import { JoinedPlan } from './joined-plan.ts';

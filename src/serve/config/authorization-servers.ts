@@ -10,7 +10,7 @@ import { readCredentials } from '../../core/config/credentials.ts';
 import type { Field } from '../../core/config/field.ts';
 import { FILE, type KeyFiles } from './key-files.ts';
 import { quoted } from '../../core/lib/wording.ts';
-import { algorithm, anyText, endpointUrl, reject, issuerUrl, plainUrl, tokenType } from '../../core/config/values.ts';
+import { endpointUrl, reject } from '../../core/config/values.ts';
 
 /**
  * `authorization_servers` by name, and the front door, if there is one. Problems are reported to the fields, and the
@@ -24,13 +24,13 @@ export function readAuthorizationServers(
   const servers = new Map<string, AuthorizationServer>();
   if (frontDoor !== undefined) servers.set(frontDoor.name, frontDoor);
   for (const [name, server] of field.entries()) {
-    const issuer = server.get('issuer').read(issuerUrl) ?? '';
-    const jwt = server.get('jwt');
-    const introspection = server.get('introspection');
-    if (!jwt.present && !introspection.present) server.addProblem('needs jwt, introspection or both', 'key');
-    const validation = jwt.present ? readJwt(jwt, keyFiles) : undefined;
+    const settings = server.settings();
+    const { issuer } = settings;
+    const [jwt, introspection] = [server.get('jwt').given(), server.get('introspection').given()];
+    if (jwt === undefined && introspection === undefined) server.addProblem('needs jwt, introspection or both', 'key');
+    const validation = jwt && readJwt(jwt, keyFiles);
     // A token carries only its issuer: the gateway could not tell which of two settings applies.
-    const own = [server.get('issuer'), ...jwt.get('issuers').items()];
+    const own = [server.get('issuer'), ...(jwt?.get('issuers').items() ?? [])];
     for (const [index, each] of [issuer, ...(validation?.issuers ?? [])].entries()) {
       const other = [...servers.values()].find((known) => each !== '' && issuersOf(known).includes(each));
       if (other !== undefined) own[index]?.addProblem(`is also the issuer of ${placeOf(other)}`);
@@ -38,72 +38,54 @@ export function readAuthorizationServers(
     }
     if (name === FRONT_DOOR) server.addProblem('is the name of the front door: choose another one', 'key');
     servers.set(name, {
+      ...settings,
       name,
-      issuer,
-      backchannel: server.get('backchannel').read(plainUrl) ?? issuer,
+      backchannel: settings.backchannel ?? issuer,
       jwt: validation,
-      introspection: introspection.present ? readIntrospection(introspection, validation) : undefined,
-      scopePrefix: server.get('scope_prefix').read(anyText),
-      audienceClaim: server.get('audience_claim').choice(),
-      ...readTimes(server),
+      introspection: introspection && readIntrospection(introspection, validation),
     });
   }
   return servers;
-}
-
-/** The times of a server. */
-export function readTimes(
-  server: Field<AuthorizationServerKeys>,
-): Pick<AuthorizationServer, 'clockToleranceMs' | 'timeoutMs' | 'staleMs'> {
-  return {
-    clockToleranceMs: server.get('clock_tolerance').duration(),
-    timeoutMs: server.get('timeout').duration(),
-    staleMs: server.get('stale').duration(),
-  };
 }
 
 function placeOf({ name }: AuthorizationServer): string {
   return name === FRONT_DOOR ? FRONT_DOOR : `authorization_servers.${name}`;
 }
 
-function readJwt(field: Field<AuthorizationServerKeys['jwt']>, keyFiles: Pick<KeyFiles, 'keySetIn'>): JwtValidation {
+type ServerKeys<Key extends 'jwt' | 'introspection'> = Field<NonNullable<AuthorizationServerKeys[Key]>>;
+
+function readJwt(field: ServerKeys<'jwt'>, keyFiles: Pick<KeyFiles, 'keySetIn'>): JwtValidation {
   const place = field.get('jwks').read((text) => {
     if (text.startsWith(FILE)) return keyFiles.keySetIn(text.slice(FILE.length));
     if (!text.includes(':')) reject('is no URL', `write ${quoted(FILE + text)} for a file`);
     return endpointUrl(text);
   });
   return {
-    algorithms: field.get('algorithms').list(algorithm),
-    types: field.get('types').present ? field.get('types').list(tokenType) : undefined,
-    issuers: field.get('issuers').list(issuerUrl),
+    ...field.settings(),
+    types: field.get('types').given()?.value(),
     jwksUri: typeof place === 'string' ? place : undefined,
     keySet: typeof place === 'object' ? place : undefined,
   };
 }
 
-function readIntrospection(field: IntrospectionField, jwt: JwtValidation | undefined): Introspection {
+function readIntrospection(field: ServerKeys<'introspection'>, jwt: JwtValidation | undefined): Introspection {
   return {
-    credentials: readCredentials(field, field.get('client_auth').choice()),
-    prefix: field.get('prefix').read(anyText),
+    ...field.settings(),
+    credentials: readCredentials(field, field.get('client_auth').value()),
     response: readResponse(field, jwt),
-    endpoint: field.get('endpoint').read(endpointUrl),
-    cacheMs: field.get('cache').duration(),
-    audience: field.get('audience').choice(),
   };
 }
 
-type IntrospectionField = Field<AuthorizationServerKeys['introspection']>;
-
 /** The form of introspection answers. By default the algorithms of signed answers are those of the access tokens. */
-function readResponse(field: IntrospectionField, jwt: JwtValidation | undefined): Introspection['response'] {
+function readResponse(field: ServerKeys<'introspection'>, jwt: JwtValidation | undefined): Introspection['response'] {
   const response = field.get('response');
   const own = field.get('algorithms');
-  const kind = response.choice();
+  const kind = response.value();
   if (kind === 'json') {
     if (own.present) own.addProblem('applies only with response: jwt', 'key');
     return { kind };
   }
   if (!own.present && jwt === undefined)
     response.addProblem('jwt needs the key algorithms beside it: this server has no jwt to take them from');
-  return { kind, algorithms: own.present ? own.list(algorithm) : (jwt?.algorithms ?? []) };
+  return { kind, algorithms: own.given()?.value() ?? jwt?.algorithms ?? [] };
 }

@@ -1,5 +1,4 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { resolve } from 'node:path';
 import type { Address } from '../../core/model/listen.ts';
 import { type AuthorizationServer, prefixedScopes } from '../../core/model/authorization-server.ts';
 import {
@@ -16,19 +15,7 @@ import {
   type RegistrationRules,
   WORKLOAD_PREFIX,
 } from '../../ports/front-door.ts';
-import {
-  entryOf,
-  address,
-  anyText,
-  claimName,
-  domain,
-  endpointUrl,
-  issuerUrl,
-  network,
-  plainUrl,
-  reject,
-} from '../../core/config/values.ts';
-import { readTimes } from './authorization-servers.ts';
+import { entryOf, issuerUrl, reject } from '../../core/config/values.ts';
 import { readCredentials } from '../../core/config/credentials.ts';
 import { readRate } from './sections.ts';
 import type {
@@ -74,35 +61,32 @@ type FrontDoorKeys = NonNullable<GatewayKeys['front_door']>;
  * @param base The folder of `gateway.yaml`.
  */
 export async function readFrontDoor(
+  field: Field<FrontDoorKeys>,
   root: Field<GatewayKeys>,
   base: string,
   { env, files }: { readonly env: NodeJS.ProcessEnv; readonly files: Files },
 ): Promise<{ readonly settings: FrontDoor; readonly files: readonly string[] }> {
-  const field = root.get('front_door');
   const listed = field.get('workloads');
   const workloads = listed.present
     ? await (await import('./workloads.ts')).openWorkloads(listed, base, files)
     : undefined;
   const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
-  const listen = field.get('listen').read(address);
+  const { listen, backchannel = ownBackchannel(issuer, listen), keys, acrValues } = field.settings();
   const providers = readProviders(field.get('identity_providers'), scopePrefixes(root.get('authorization_servers')));
   const scopes = readScopes(field.get('scopes'));
-  const tokens = field.get('tokens');
-  const format = tokens.get('format').choice();
+  const tokens = field.get('tokens').settings();
   const gatewaySecret = secretOfGateway(root, env);
   const clients = readClients(field.get('clients'), scopes);
-  const keys = field.get('keys').text();
   const limits = field.get('limits');
-  const backchannel = field.get('backchannel').read(plainUrl) ?? ownBackchannel(issuer, listen);
   const settings: FrontDoor = {
     issuer,
     listen,
-    keys: keys === undefined ? undefined : resolve(base, keys),
+    keys,
+    acrValues,
     providers,
     clients,
     scopes,
-    acrValues: field.get('acr_values').list(anyText),
-    tokens: { format, lifetimeMs: tokens.get('lifetime').duration() },
+    tokens,
     assertions: readAssertions(field.get('assertions'), { providers, clients, scopes }),
     workloads:
       workloads?.read({ issuer, readClaims, readScopes: (listed) => readScopesOf(listed, scopes) }) ?? new Map(),
@@ -113,7 +97,10 @@ export async function readFrontDoor(
     },
     gatewaySecret,
     // This place is absent, so that it has the defaults of every server.
-    server: serverOf({ issuer, backchannel, format, gatewaySecret }, root.get('authorization_servers').get(FRONT_DOOR)),
+    server: serverOf(
+      { issuer, backchannel, format: tokens.format, gatewaySecret },
+      root.get('authorization_servers').get(FRONT_DOOR),
+    ),
   };
   return { settings, files: workloads?.files ?? [] };
 }
@@ -163,10 +150,12 @@ function serverOf(
             prefix: undefined,
             response: { kind: 'json' },
             endpoint: undefined,
-            cacheMs: defaults.get('introspection').get('cache').duration(),
+            cacheMs: defaults.get('introspection').get('cache').value(),
             audience: 'required',
           },
-    ...readTimes(defaults),
+    clockToleranceMs: defaults.get('clock_tolerance').value(),
+    timeoutMs: defaults.get('timeout').value(),
+    staleMs: defaults.get('stale').value(),
   };
 }
 
@@ -192,18 +181,19 @@ function readProviders(
   const owners = new Map<string, string>();
   const entries = field.entries();
   for (const [key, provider] of entries) {
-    const issuer = provider.get('issuer').read(issuerUrl) ?? '';
+    const settings = provider.settings();
+    const { issuer } = settings;
     const domains = provider.get('domains');
     if (entries.length > 1 && !domains.present) {
       provider.addProblem('missing key: domains (several providers are defined, and the address decides)', 'key');
     }
-    const found = domains.list((text) => ownDomain(domain(text), key, owners));
+    const found = domains.list((text) => ownDomain(text.toLowerCase(), key, owners));
     providers.set(key, {
       name: key,
       issuer,
-      backchannel: provider.get('backchannel').read(plainUrl) ?? issuer,
+      backchannel: settings.backchannel ?? issuer,
       credentials: readProviderCredentials(provider),
-      scopes: prefixedScopes(withOpenid(provider.get('scopes').list(anyText)), prefixes.get(issuer)),
+      scopes: prefixedScopes(withOpenid(settings.scopes), prefixes.get(issuer)),
       domains: found,
       claims: readClaims(provider.get('claims')),
     });
@@ -223,7 +213,7 @@ function ownDomain(found: string, provider: string, owners: Map<string, string>)
 }
 
 function readProviderCredentials(field: Field<IdentityProviderKeys>): IdentityProvider['credentials'] {
-  const clientAuth = field.get('client_auth').choice();
+  const clientAuth = field.get('client_auth').value();
   if (clientAuth !== 'none') return readCredentials(field, clientAuth);
   for (const key of ['client_secret', 'client_key', 'client_key_id'] as const) {
     if (field.get(key).present) field.get(key).addProblem('does not apply with client_auth: none', 'key');
@@ -235,22 +225,13 @@ function readClaims(field: Field<IdentityProviderKeys['claims']>): ClaimsMapping
   const mapping = new Map<string, string>();
   for (const [claim, source] of field.entries()) {
     if (reservedClaims.has(claim)) source.addProblem(`the front door itself sets ${claim}`, 'key');
-    mapping.set(claim, source.read(claimName) ?? '');
+    mapping.set(claim, source.value() ?? '');
   }
   return mapping;
 }
 
 function readScopes(field: Field<FrontDoorKeys['scopes']>): ReadonlyMap<string, FrontDoorScope> {
-  return new Map(
-    field.entries().map(([scope, settings]) => [
-      scope,
-      {
-        title: settings.get('title').text() ?? '',
-        lifetimeMs: settings.get('lifetime').duration(),
-        maxAgeMs: settings.get('max_age').duration(),
-      },
-    ]),
-  );
+  return new Map(field.entries().map(([scope, entry]) => [scope, entry.settings()]));
 }
 
 function readAssertions(
@@ -260,13 +241,13 @@ function readAssertions(
   const issuers = new Map<string, AssertionIssuer>();
   const isRegistered = among(clients.registered, 'clients.registered');
   for (const [key, assertion] of field.entries()) {
-    const issuer = assertion.get('issuer').read(issuerUrl) ?? '';
+    const { issuer, backchannel = issuer } = assertion.settings();
     const same = [...issuers.values()].find((other) => issuer !== '' && other.issuer === issuer);
     if (same !== undefined) assertion.get('issuer').addProblem(`is also the issuer of assertions.${same.name}`);
     issuers.set(key, {
       name: key,
       issuer,
-      backchannel: assertion.get('backchannel').read(plainUrl) ?? issuer,
+      backchannel,
       provider: assertion.get('provider').read(among(providers, 'identity_providers')),
       clients: assertion.get('clients').list((id) => confidential(isRegistered(id), clients)),
       scopes: assertion.get('scopes').list(among(scopes, 'scopes')),
@@ -294,14 +275,14 @@ type ClientsKeys = NonNullable<NonNullable<GatewayKeys['front_door']>['clients']
 function readClients(field: Field<ClientsKeys | undefined>, scopes: FrontDoor['scopes']): ClientRules {
   const given = field.get('refresh');
   const isMapping = given.entries().length > 0;
-  const refresh = isMapping || given.isTrue();
-  const registration = field.get('registration');
+  const refresh = isMapping || given.json() === true;
+  const registration = field.get('registration').given();
   return {
     refresh,
-    refreshGraceMs: isMapping ? (given.get('grace').duration() ?? 0) : 0,
+    refreshGraceMs: isMapping ? given.get('grace').value() : 0,
     metadataDocuments: field.get('metadata_documents').list(documentPattern),
-    documentAddresses: field.get('document_addresses').list(network),
-    registration: registration.present ? readRegistration(registration) : undefined,
+    documentAddresses: field.get('document_addresses').value(),
+    registration: registration && readRegistration(registration),
     registered: new Map(
       field
         .get('registered')
@@ -311,17 +292,17 @@ function readClients(field: Field<ClientsKeys | undefined>, scopes: FrontDoor['s
   };
 }
 
-function readRegistration(field: Field<ClientsKeys['registration']>): RegistrationRules {
+function readRegistration(field: Field<NonNullable<ClientsKeys['registration']>>): RegistrationRules {
   const listed = field.get('redirect_uris').list(redirectPatternOrKnown);
-  const device = field.get('device').isTrue();
+  const { device, initialAccessToken, lifetimeMs } = field.settings();
   if (!device && !field.get('redirect_uris').present) field.addProblem('missing key: redirect_uris', 'key');
   const nameOf = (entry: string): string => (entry.startsWith(KNOWN) ? entry.slice(KNOWN.length) : '');
   return {
     redirectUris: [...new Set(listed.flatMap((entry) => knownRedirects.get(nameOf(entry)) ?? anyPort(entry)))],
     known: listed.map(nameOf).filter((name) => name !== ''),
     device,
-    initialAccessToken: field.get('initial_access_token').text(),
-    lifetimeMs: field.get('lifetime').duration(),
+    initialAccessToken,
+    lifetimeMs,
   };
 }
 
@@ -351,17 +332,17 @@ function readRegistered(
     ...authentication,
     redirectUris: redirectUris.list(registeredRedirect),
     ...readOwnTokens(field, { grants, clientAuth: authentication.clientAuth, scopes: defaults.scopes }),
-    mayApprove: field.get('approvals').isTrue(),
+    mayApprove: field.get('approvals').value(),
   };
 }
 
 /** `refresh` and `refresh_token` among `grants` say the same; `clients.refresh` counts where neither is there. */
 function readGrants(field: Field<RegisteredClientKeys>, refreshByDefault: boolean): ReadonlySet<ClientGrant> {
   const [listed, refresh] = [field.get('grants'), field.get('refresh')];
-  const grants = new Set<ClientGrant>(listed.choices());
+  const grants = new Set<ClientGrant>(listed.value());
   if (!listed.present)
-    return refresh.present ? withRefresh(grants, refresh.isTrue()) : withRefresh(grants, refreshByDefault);
-  if (refresh.present && refresh.isTrue() !== grants.has('refresh_token'))
+    return refresh.present ? withRefresh(grants, refresh.value() === true) : withRefresh(grants, refreshByDefault);
+  if (refresh.present && refresh.value() !== grants.has('refresh_token'))
     refresh.addProblem('says another thing than refresh_token in grants: remove it', 'key');
   if (grants.has('refresh_token') && grants.size === 1)
     listed.addProblem('needs another grant beside refresh_token: a refresh token comes with the token of another one');
@@ -376,7 +357,7 @@ function readClientAuthentication(
   field: Field<RegisteredClientKeys>,
 ): Pick<RegisteredClient, 'clientAuth' | 'secret' | 'jwksUri'> {
   const [method, secret, jwksUri] = [field.get('client_auth'), field.get('client_secret'), field.get('jwks_uri')];
-  const clientAuth = method.choice() ?? (secret.present ? 'client_secret_basic' : 'none');
+  const clientAuth = method.value() ?? (secret.present ? 'client_secret_basic' : 'none');
   const usesSecret = clientAuth === 'client_secret_basic' || clientAuth === 'client_secret_post';
   if (usesSecret && !secret.present)
     field.addProblem(`missing key: client_secret (needed with client_auth: ${clientAuth})`, 'key');
@@ -389,7 +370,7 @@ function readClientAuthentication(
     clientAuth,
     // One that cannot be read makes no public client.
     secret: secret.text() ?? (secret.present ? '' : undefined),
-    jwksUri: jwksUri.read(endpointUrl),
+    jwksUri: jwksUri.value(),
   };
 }
 

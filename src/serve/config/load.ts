@@ -7,16 +7,7 @@ import type { RecordedArguments } from '../../core/model/outcome.ts';
 import type { FrontDoor } from '../../ports/front-door.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { closeHierarchy } from '../../ports/scope-hierarchy.ts';
-import {
-  anyText,
-  hostName,
-  longSecret,
-  network,
-  allowedOrigin,
-  origin,
-  recordedArgument,
-  recordedClaim,
-} from '../../core/config/values.ts';
+import { recordedArgument } from '../../core/config/values.ts';
 import { readAddresses, readAdmin, readCallerRate, readLimits, readTls } from './sections.ts';
 import { readAuthorizationServers } from './authorization-servers.ts';
 import { type KeyFiles, openKeyFiles } from './key-files.ts';
@@ -193,11 +184,10 @@ async function expandAtOnce(...about: Parameters<typeof expand>): Promise<Expand
 async function openFrontDoor(
   root: Field<GatewayKeys>,
   base: string,
-  about: Parameters<typeof import('./front-door.ts').readFrontDoor>[2],
+  about: Parameters<typeof import('./front-door.ts').readFrontDoor>[3],
 ): Promise<Awaited<ReturnType<typeof import('./front-door.ts').readFrontDoor>> | undefined> {
-  return root.get('front_door').present
-    ? (await import('./front-door.ts')).readFrontDoor(root, base, about)
-    : undefined;
+  const field = root.get('front_door').given();
+  return field && (await import('./front-door.ts')).readFrontDoor(field, root, base, about);
 }
 
 /** The configuration that another process read, from the texts that it read. */
@@ -229,7 +219,7 @@ async function readPolicyFolder(
   base: string,
   read: Files,
 ): Promise<{ folder: ReadPolicies; path: string; folderLabel: string }> {
-  const name = field.read(anyText);
+  const name = field.value();
   const path = resolve(base, name);
   // Relative to the working directory, so that a terminal can open it; a placeholder stays as it is.
   const folderName = field.present && !field.isFaulty() ? field.source() : name;
@@ -257,15 +247,15 @@ async function readRoot(
   frontDoor: FrontDoor | undefined,
 ): Promise<ConfigFromRoot> {
   // A missing required value is replaced by any other: the reported problem keeps the result from being used.
-  const publicUrl = root.get('public_url').read(origin) ?? '';
+  const publicUrl = root.get('public_url').value();
   const servers = readAuthorizationServers(root.get('authorization_servers'), frontDoor?.server, keyFiles);
   const limits = root.get('limits');
   const endpointsAtRoot = root.get('oauth_endpoints_at_root').read(serverIn(servers));
   const rate = readCallerRate(limits.get('rate'));
-  const readers = capabilities.flatMap(({ read: readerIn, readsPublic = false }) => {
-    const readIn = readerIn?.(root, { publicUrl, folderLabel: policies.folderLabel, servers });
-    return readIn === undefined ? [] : [{ readIn, readsPublic }];
-  });
+  const defined = { publicUrl, folderLabel: policies.folderLabel, servers };
+  const readers = await Promise.all(
+    capabilities.map(async ({ read, readsPublic = false }) => ({ readIn: await read?.(root, defined), readsPublic })),
+  );
   const routes = readRoutes(root.get('routes'), {
     publicUrl,
     servers,
@@ -275,7 +265,7 @@ async function readRoot(
     rate,
     slots: (field, route, index) => [
       ...readers.flatMap(({ readIn, readsPublic }) =>
-        route.public && !readsPublic ? [] : entriesOf(readIn(field, route)),
+        route.public && !readsPublic ? [] : entriesOf(readIn?.(field, route)),
       ),
       ...(route.public ? [] : beside.flatMap(({ ofRoute }) => ofRoute(field, route, index))),
     ],
@@ -286,17 +276,17 @@ async function readRoot(
   return {
     publicUrl,
     ...addresses,
-    trustedProxies: root.get('trusted_proxies').list(network),
-    certificateProxies: root.get('certificate_proxies').list(network),
-    shared: readStore(root),
+    trustedProxies: root.get('trusted_proxies').value(),
+    certificateProxies: root.get('certificate_proxies').value(),
+    shared: await readStore(root),
     authorizationServers: servers,
     frontDoor,
     scopeHierarchy: readScopes(root.get('scopes')),
-    sessionKey: root.get('session_key').read(longSecret),
-    allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').list(hostName)]),
-    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').list(allowedOrigin)]),
+    sessionKey: root.get('session_key').value(),
+    allowedHosts: new Set([...loopbackHosts, hostOf(publicUrl), ...root.get('allowed_hosts').value()]),
+    allowedOrigins: new Set([publicUrl, ...root.get('allowed_origins').value()]),
     limits: readLimits(limits),
-    log: readLog(root.get('log'), base),
+    log: readLog(root.get('log')),
     rootResource: readRootResource(root.get('root_resource'), routes),
     endpointsAtRoot,
     routes,
@@ -307,28 +297,16 @@ async function readRoot(
   };
 }
 
-function readLog(log: Field<GatewayKeys['log']>, base: string): LogSettings {
-  const file = log.get('file').text();
-  return {
-    level: log.get('level').choice(),
-    decisions: log.get('decisions').choice(),
-    details: {
-      paths: log.get('paths').isTrue(),
-      addresses: log.get('addresses').isTrue(),
-      claims: log.get('claims').list(recordedClaim),
-      arguments: readArguments(log.get('arguments')),
-    },
-    lists: log.get('lists').isTrue(),
-    file: file === undefined ? undefined : resolve(base, file),
-  };
+function readLog(log: Field<GatewayKeys['log']>): LogSettings {
+  const { paths, addresses, claims, ...settings } = log.settings();
+  return { ...settings, details: { paths, addresses, claims, arguments: readArguments(log.get('arguments')) } };
 }
 
 /** `digest`, a list of pointers, or both under names. */
 function readArguments(field: Field): RecordedArguments | undefined {
   if (!field.present) return undefined;
-  const both = field as Field<{ readonly show?: readonly string[]; readonly digest?: boolean }>;
-  if (both.entries().length > 0)
-    return { show: both.get('show').list(recordedArgument), digest: both.get('digest').isTrue() };
+  const both = field as Field<RecordedArguments>;
+  if (both.entries().length > 0) return { show: both.get('show').value(), digest: both.get('digest').value() };
   const show = (field as Field<readonly string[]>).list(recordedArgument);
   return { show, digest: show.length === 0 };
 }
@@ -338,7 +316,7 @@ function hostOf(publicUrl: string): string {
 }
 
 function readScopes(field: Field<GatewayKeys['scopes']>): ReadonlyMap<string, readonly string[]> {
-  return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.list(anyText)])));
+  return closeHierarchy(Object.fromEntries(field.entries().map(([scope, implied]) => [scope, implied.value()])));
 }
 
 /** Over the YAML texts only: the hash is public, and a secret in a file of its own could be guessed from it. */

@@ -13,11 +13,11 @@ export function readTokens(
   if (!field.present) return supported;
   for (const item of field.items()) {
     // RFC 7662 §2.1: a server without `jwt` can introspect JWTs too, but only if the route lists that form.
-    if (item.choice() === 'opaque' && servers.length > 0 && !supported.has('opaque')) {
+    if (item.value() === 'opaque' && servers.length > 0 && !supported.has('opaque')) {
       item.addProblem(`${item.quoted()} needs introspection in an authorization server that this route trusts`);
     }
   }
-  return new Set(field.choices());
+  return new Set(field.value());
 }
 
 /**
@@ -31,7 +31,7 @@ export function requireOwners(
   forms: ReadonlySet<TokenForm>,
   servers: readonly AuthorizationServer[],
 ): void {
-  const choice = route.get('opaque_tokens').choice();
+  const choice = route.get('opaque_tokens').value();
   const introspecting = servers.filter(({ introspection }) => introspection !== undefined);
   if (!forms.has('opaque') || introspecting.length < 2) return;
   const trusted = route.get('authorization_servers');

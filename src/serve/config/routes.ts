@@ -13,10 +13,10 @@ import type { GatewayKeys, RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import type { ReadPolicies } from '../../policy-files/policies.ts';
 import { readTokens, requireOwners } from './route-tokens.ts';
-import { isServedBelow } from '../../core/policy/requests.ts';
+import { isServedBelow } from '../../policy-files/served-requests.ts';
 import { readUpstream } from './upstream.ts';
-import { anyText, method, pageUrl, policyName, reject, routePath } from '../../core/config/values.ts';
-import { didYouMean } from '../../core/lib/wording.ts';
+import { reject } from '../../core/config/values.ts';
+import { didYouMean, quoted } from '../../core/lib/wording.ts';
 
 /** The settings that keys of routes refer to. */
 export interface Referents {
@@ -112,12 +112,12 @@ export function unreachableRequests(
 }
 
 function readRoute(field: Field<RouteKeys>, index: number, referents: Referents): Route {
-  const open = field.get('public').isTrue();
+  const open = field.get('public').value();
   const protocol = readProtocol(field.get('protocol'));
   requireEffect(field, open, protocol);
   const servers = open ? [] : trustedServers(field, referents.servers);
   requireOnePrefix(field.get('authorization_servers'), servers);
-  const path = field.get('path').read(routePath) ?? '';
+  const { name, path, keepaliveMs, revalidateMs, methods } = field.settings();
   const resource =
     !open && (protocol === 'mcp' || field.get('resource').present) ? readResource(field.get('resource')) : undefined;
   const tokens = open ? new Set<TokenForm>() : readTokens(field.get('tokens'), servers);
@@ -125,10 +125,10 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
   const upstream = readUpstream(field.get('upstream'), protocol);
   const policy = open ? undefined : readPolicy(field.get('policy'), protocol, referents);
   const route: ReadRoute = {
-    name: field.get('name').read(anyText) ?? '',
+    name,
     path,
     protocol: protocol ?? 'http',
-    methods: field.get('methods').present ? new Set(field.get('methods').list(method)) : undefined,
+    methods: field.get('methods').present ? new Set(methods) : undefined,
     public: open,
     isOwn: false,
     isFrontDoor: open && referents.publicUrl + path === referents.frontDoorIssuer,
@@ -141,28 +141,31 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     statesTokens: field.get('tokens').present,
     policy,
     upstream,
-    keepaliveMs: field.get('keepalive').duration(),
-    revalidateMs: field.get('revalidate').duration(),
+    keepaliveMs,
+    revalidateMs,
     proofs: undefined,
-    finalRefusals: field.get('refusals').get('final').choice(),
+    finalRefusals: field.get('refusals').get('final').value(),
     rate: field.get('rate').present ? readCallerRate(field.get('rate')) : referents.rate,
     // Policies decide only on the message of an MCP request.
-    below: protocol === 'mcp' ? field.get('below').choice() : 'pass',
-    encodedSlashes: protocol === 'mcp' ? 'refuse' : field.get('encoded_slashes').choice(),
-    query: protocol === 'mcp' ? field.get('query').choice() : 'pass',
-    upgrade: readUpgrade(field.get('upgrade'), protocol),
+    below: protocol === 'mcp' ? field.get('below').value() : 'pass',
+    encodedSlashes: protocol === 'mcp' ? 'refuse' : field.get('encoded_slashes').value(),
+    query: protocol === 'mcp' ? field.get('query').value() : 'pass',
+    upgrade: undefined,
   };
   const slots = new Map(referents.slots(field, route, index));
   const ownFields = capabilities.map(({ ownFieldsOf }) => ownFieldsOf?.({ slots })).find((each) => each !== undefined);
-  if (open) return { ...route, upstream: { ...upstream, ownFields }, slots: slots.size === 0 ? undefined : slots };
+  const upgrade = capabilities.map(({ upgradeOf }) => upgradeOf?.({ slots })).find((each) => each !== undefined);
+  if (open) {
+    return { ...route, upstream: { ...upstream, ownFields }, upgrade, slots: slots.size === 0 ? undefined : slots };
+  }
   const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
   const proofs = capabilities.map(({ proofsOf }) => proofsOf?.({ slots })).find((each) => each !== undefined);
-  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, slots };
+  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, upgrade, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
 function readProtocol(field: Field<RouteKeys['protocol']>): Route['protocol'] | undefined {
-  const protocol = field.choice();
+  const protocol = field.value();
   return field.isFaulty() ? undefined : protocol;
 }
 
@@ -179,7 +182,7 @@ function requireEffect(route: Field<RouteKeys>, isPublic: boolean, protocol: Rou
   if (!isPublic) return;
   if (protocol === 'mcp') route.get('protocol').addProblem(`mcp ${message}: there is nothing to authorize`);
   const token = upstream.get('token');
-  if (token.present && !['none', 'client_credentials'].includes(token.choice()))
+  if (token.present && !['none', 'client_credentials'].includes(token.value()))
     token.addProblem(`${token.quoted()} ${message}`);
 }
 
@@ -215,7 +218,7 @@ function readAudiences(
   fallback: string,
 ): readonly string[] {
   const audience = field.get('audience');
-  if (audience.present) return audience.list(anyText);
+  if (audience.present) return audience.value();
   if (protocol === 'http')
     field.addProblem('missing key: audience (only protocol: mcp has a default, public_url + path)');
   return [fallback];
@@ -247,6 +250,12 @@ function readPolicy(
   return found;
 }
 
+/** The name of a policy; its file has the name with `.yaml`. */
+function policyName(text: string): string {
+  const [, plain] = /^(?:.*\/)?([\w.-]+)\.ya?ml$/.exec(text) ?? [];
+  return plain === undefined ? text : reject('is a file, not the name of a policy', `write ${quoted(plain)}`);
+}
+
 function policiesBeside(field: Field<string | undefined>, policy: string, { folder, folderLabel }: Referents): string {
   const names = [...folder.policies.keys()];
   if (names.length === 0) return `${folderLabel} has no policy`;
@@ -255,25 +264,13 @@ function policiesBeside(field: Field<string | undefined>, policy: string, { fold
   return `${near === undefined ? '' : `did you mean ${near}? `}there are: ${names.join(', ')}`;
 }
 
-function readUpgrade(
-  field: Field<RouteKeys['upgrade']>,
-  protocol: 'http' | 'mcp' | undefined,
-): 'websocket' | undefined {
-  const upgrade = field.choice();
-  if (upgrade !== undefined && protocol === 'mcp')
-    field.addProblem(
-      'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
-    );
-  return upgrade;
-}
-
 /** By default, the 401 of an HTTP route names no scope, as in the examples of RFC 6750 §3.1. */
 function readFirstChallenge(
   field: Field<RouteKeys['first_challenge']>,
   protocol: 'http' | 'mcp' | undefined,
   resource: ResourceMetadata | undefined,
 ): Route['firstChallenge'] {
-  const choice = field.choice();
+  const choice = field.value();
   if (field.present && resource === undefined) field.addProblem('applies only to a route with resource', 'key');
   else if (choice === 'supported' && resource?.scopesSupported === undefined) {
     field.addProblem('supported needs resource.scopes_supported');
@@ -282,12 +279,5 @@ function readFirstChallenge(
 }
 
 function readResource(field: Field<RouteKeys['resource']>): ResourceMetadata {
-  const scopes = field.get('scopes_supported');
-  return {
-    name: field.get('name').text(),
-    scopesSupported: scopes.present ? scopes.list(anyText) : undefined,
-    documentation: field.get('documentation').read(pageUrl),
-    policyUri: field.get('policy_uri').read(pageUrl),
-    tosUri: field.get('tos_uri').read(pageUrl),
-  };
+  return { ...field.settings(), scopesSupported: field.get('scopes_supported').given()?.value() };
 }

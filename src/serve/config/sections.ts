@@ -1,8 +1,8 @@
 import type { AdminSettings, Config } from '../../ports/config.ts';
-import type { Tls } from '../../core/model/listen.ts';
+import type { Address, Tls } from '../../core/model/listen.ts';
 import type { CallerRateKeys, GatewayKeys, RateKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
-import { address, addressOrOff, adminToken, hostName, isSameAddress, reject } from '../../core/config/values.ts';
+import { isSameAddress, parseAddress, reject } from '../../core/config/values.ts';
 import type { CallerRate, Rate } from '../../core/model/endpoint.ts';
 import { resolve } from 'node:path';
 import type { CertificateFiles } from './certificate-files.ts';
@@ -10,7 +10,7 @@ import type { Files } from '../../core/config/files.ts';
 
 /** `listen` and `admin`. Problems are reported to the fields. */
 export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' | 'admin'> {
-  const listen = root.get('listen').read(address);
+  const listen = root.get('listen').value();
   const admin = readAdmin(root.get('admin'));
   if (isSameAddress(listen, admin?.listen)) {
     root.get(root.get('admin').present ? 'admin' : 'listen').addProblem('listen and admin cannot share an address');
@@ -22,22 +22,23 @@ export function readAddresses(root: Field<GatewayKeys>): Pick<Config, 'listen' |
 export function readAdmin(field: Field<GatewayKeys['admin']>): AdminSettings | undefined {
   const isMapping = field.entries().length > 0;
   const listen = isMapping ? (field.get('listen').read(addressOrOff) ?? 'off') : field.read(addressOrOff);
-  const hosts = field.get('hosts').list(hostName);
+  const hosts = field.get('hosts').value();
   // An empty default (`${env:NAME:-}`) means none: the listener then refuses what needs the token.
-  const token = field.get('token').isEmpty() ? undefined : field.get('token').read(adminToken);
+  const token = field.get('token').isEmpty() ? undefined : field.get('token').value();
   // The listener removes the dot that ends an absolute name from a Host header too.
   return listen === 'off' ? undefined : { listen, hosts: hosts.map((host) => host.replace(/\.$/, '')), token };
 }
 
+/** An address, or `off`. */
+function addressOrOff(text: string): Address | 'off' {
+  if (text === 'off') return text;
+  return parseAddress(text) ?? reject('is neither an address such as 127.0.0.1:9090 nor off');
+}
+
 /** `limits`, except the default rate of routes. */
 export function readLimits(field: Field<GatewayKeys['limits']>): Config['limits'] {
-  return {
-    requestBodyBytes: field.get('request_body').size(),
-    requestHeadersBytes: field.get('request_headers').size(),
-    json: { depth: field.get('json_depth').number() ?? 1, members: field.get('json_members').number() ?? 1 },
-    idleMs: field.get('idle').duration(),
-    failures: readRate(field.get('failures')),
-  };
+  const { jsonDepth: depth, jsonMembers: members, ...settings } = field.settings();
+  return { ...settings, json: { depth, members }, failures: readRate(field.get('failures')) };
 }
 
 /** A rate; undefined for `off`. */
@@ -48,18 +49,14 @@ export function readRate(field: Field<RateKeys | undefined>): Rate | undefined {
     );
     return undefined;
   }
-  const requests = field.get('requests').number() ?? 1;
-  return {
-    requests,
-    perMs: field.get('per').duration() ?? 1,
-    burst: field.get('burst').number() ?? requests,
-  };
+  const rate = field.settings();
+  return rate && { ...rate, burst: rate.burst ?? rate.requests };
 }
 
 /** A rate of callers; undefined for `off`. */
 export function readCallerRate(field: Field<CallerRateKeys | undefined>): CallerRate | undefined {
   const rate = readRate(field);
-  return rate && { ...rate, by: field.get('by').choice() };
+  return rate && { ...rate, by: field.get('by').value() };
 }
 
 const keys: Readonly<Record<keyof CertificateFiles, 'cert' | 'key' | 'client_ca'>> = {

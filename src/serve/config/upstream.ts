@@ -2,12 +2,12 @@ import type { Upstream } from '../../core/model/route.ts';
 import type { UpstreamKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 import { identityHeader } from '../../core/config/identity-header.ts';
-import { claimName, upstreamUrl } from '../../core/config/values.ts';
+import { claimName } from '../../core/config/values.ts';
 import { plainFieldName } from '../../core/model/client-fields.ts';
 
 /** `upstream` of a route. */
 export function readUpstream(field: Field<UpstreamKeys | undefined>, protocol: 'http' | 'mcp' | undefined): Upstream {
-  const { origin, path } = field.get('url').read(upstreamUrl) ?? { origin: '', path: '' };
+  const { origin, path } = field.get('url').value() ?? { origin: '', path: '' };
   const timeouts = field.get('timeouts');
   return {
     origin,
@@ -16,17 +16,17 @@ export function readUpstream(field: Field<UpstreamKeys | undefined>, protocol: '
     statements: [],
     ownFields: undefined,
     token: readToken(field.get('token'), protocol),
-    allowedCommands: field.get('allow_response_headers').choices(),
-    keepsLocations: field.get('location').choice() === 'keep',
-    idleMs: field.get('idle').duration(),
-    connectionLifetimeMs: field.get('connection_lifetime').duration(),
-    connectTimeoutMs: timeouts.get('connect').duration(),
-    responseTimeoutMs: timeouts.get('response').duration(),
+    allowedCommands: field.get('allow_response_headers').value(),
+    keepsLocations: field.get('location').value() === 'keep',
+    idleMs: field.get('idle').value(),
+    connectionLifetimeMs: field.get('connection_lifetime').value(),
+    connectTimeoutMs: timeouts.get('connect').value(),
+    responseTimeoutMs: timeouts.get('response').value(),
   };
 }
 
 function readToken(field: Field<UpstreamKeys['token']>, protocol: 'http' | 'mcp' | undefined): string {
-  const token = field.choice();
+  const token = field.value();
   // MCP security best practices forbid token passthrough: the token was not issued for the upstream.
   if (token === 'forward' && protocol === 'mcp')
     field.addProblem('forward cannot be combined with protocol: mcp: the token was issued only for the gateway');

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Files } from '../../core/config/files.ts';
 import type { Field } from '../../core/config/field.ts';
-import { anyText, certificates, endpointUrl, issuerUrl, plainUrl, reject } from '../../core/config/values.ts';
+import { certificates, endpointUrl, reject } from '../../core/config/values.ts';
 import type { TextOrFault } from '../../core/lib/files.ts';
 import type { ClaimsMapping, Workload } from '../../ports/front-door.ts';
 import type { GatewayKeys, IdentityProviderKeys } from '../../../schema/validators.js';
@@ -55,16 +55,15 @@ function readWorkloads(
   const keySetIn = fileOf(publicKeySet);
   return new Map(
     field.entries().map(([name, workload]) => {
-      const issuer = workload.get('issuer').read(issuerUrl) ?? '';
+      const keys = workload.settings();
       const settings: Workload = {
+        ...keys,
         name,
-        issuer,
-        backchannel: workload.get('backchannel').read(plainUrl) ?? issuer,
-        audience: workload.get('audience').text() ?? audience,
+        backchannel: keys.backchannel ?? keys.issuer,
+        audience: keys.audience ?? audience,
         subjects: workload.get('subjects').list(subjectPattern),
         claims: readClaims(workload.get('claims')),
         scopes: readScopes(workload.get('scopes')),
-        lifetimeMs: workload.get('lifetime').duration(),
         jwks: workload
           .get('jwks')
           .read((text) => (text.startsWith(FILE) ? keySetIn(text.slice(FILE.length)) : endpointUrl(text))),
@@ -80,7 +79,7 @@ function readWorkloads(
 function subjectPattern(text: string): string {
   if (text.includes('***')) reject('has more than two * in a row');
   if (text.length > 255) reject('is longer than any sub: at most 255 characters');
-  return /\p{Cc}/u.test(text) ? reject('has a control character') : anyText(text);
+  return /\p{Cc}/u.test(text) ? reject('has a control character') : text;
 }
 
 /** The value of a `Bearer` credential, RFC 6750 §2.1. */

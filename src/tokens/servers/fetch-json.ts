@@ -4,7 +4,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Gatherer } from '../../core/lib/gatherer.ts';
 import { http } from '../../core/lib/http/node-http.ts';
-import { openRequest } from '../../core/lib/http/own-requests.ts';
+import { openRequest } from '../../ports/own-requests.ts';
 import { withoutQuery } from '../../core/lib/wording.ts';
 
 /** The bounds of one call. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import { openRequest } from '../../core/lib/http/own-requests.ts';
+import { openRequest } from '../../ports/own-requests.ts';
 
 interface OwnRequestInit extends RequestInit {
   /** The authorities in place of those of the system, as PEM. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { type PolicyReason, policyReasons } from '../../../src/core/model/reasons.ts';
+import type { PolicyReason } from '../../../src/core/model/reasons.ts';
+import { policyReasons } from '../../../src/analysis/review/policy-reasons.ts';
 import type {
   ConditionDocument,
   EntryDocument,

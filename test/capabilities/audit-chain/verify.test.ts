@@ -125,6 +125,18 @@ test('a chain that begins outside the files is reported, and no error', async ()
   expect([code, stdout]).toEqual([0, expect.stringContaining('begins at line 8, outside these files')]);
 });
 
+test('a chain that a later one follows, and that is in none of the files, is reported', async () => {
+  const follows = [
+    { chain: 'away', seq: 7, hash: 'h' },
+    { chain: JSON.parse(whole[0] ?? '').chain as string, seq: 0, hash: 'h' },
+  ];
+  const { code, stdout } = await verified([...whole, ...written(3, follows)], written(2, follows.slice(0, 1)));
+  expect([code, stdout.match(/^chain away.*$/gm)]).toEqual([
+    0,
+    ['chain away: its lines, 0 to 7 at least, are in none of these files'],
+  ]);
+});
+
 test('lines that are cut off at the end are found by the chain that follows', async () => {
   const next = written(3, [{ chain: JSON.parse(whole[0] ?? '').chain as string, seq: whole.length - 1, hash: 'h' }]);
   expect((await verified([...whole.slice(0, -2), ...next])).stderr).toContain('are missing, which it follows');

@@ -16,6 +16,7 @@ async function started(bounds: string, policy = '{}') {
   const held: ServerResponse[] = [];
   const upstream = await forThisTest(startUpstream((_, response) => void held.push(response)));
   const yamlOf = (concurrency: string): string => `
+trusted_proxies: [127.0.0.1]
 authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
 routes:
   - { name: api, path: /api, public: true, upgrade: websocket, upstream: { url: "${upstream.url}"${concurrency} } }
@@ -30,6 +31,7 @@ routes:
     calls: (route?: string) => gauge('calls', route),
     queue: (route?: string) => gauge('queue', route),
     get: (path = '/api', signal?: AbortSignal) => fetch(gateway.url + path, signal ? { signal } : {}),
+    from: (address: string) => fetch(`${gateway.url}/api`, { headers: { 'x-forwarded-for': address } }),
     call: async (subject: string, name = 'look', method = 'tools/call', signal?: AbortSignal) =>
       fetch(`${gateway.url}/mcp`, {
         method: 'POST',
@@ -93,6 +95,25 @@ test('callers wait in turn, one caller in order; what is over the queue or waits
   expect((await (others[1] as Promise<Response>)).status).toBe(503);
   finish(held[3]);
   expect((await (others[0] as Promise<Response>)).status).toBe(200);
+});
+
+test('the addresses of one network are one caller, and have no turns of their own', async () => {
+  const { from, held, has, queue, upstream } = await started('{ calls: 1, queue: 3, wait: 1m }');
+  const all = [from('203.0.113.1')];
+  await has(1);
+  for (const address of ['2001:db8::1', '2001:db8::2', '203.0.113.2']) {
+    all.push(from(address));
+    await expect.poll(() => queue()).toBe(all.length - 1);
+  }
+  for (const at of all.keys()) {
+    await has(at + 1);
+    finish(held[at]);
+  }
+  await Promise.all(all);
+  const turns = upstream.seen.map(({ headers }) => headers['x-forwarded-for']);
+  expect(turns).toEqual(
+    ['203.0.113.1', '2001:db8::1', '203.0.113.2', '2001:db8::2'].map((each) => `${each}, 127.0.0.1`),
+  );
 });
 
 test('a caller that leaves while it waits has no turn, and one that leaves its call gives it up', async () => {

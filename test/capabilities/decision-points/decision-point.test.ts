@@ -1,6 +1,7 @@
 import { Denial } from '../../../src/core/model/denial.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import { DecisionPoint } from '../../../src/capabilities/decision-points/decision-point.ts';
+import type { DecisionPointSettings } from '../../../src/capabilities/decision-points/settings.ts';
 import {
   allows,
   askedCall,
@@ -14,12 +15,15 @@ import {
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { call } from '../../core/policy/caller.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
+import { openedConfig } from '../../support/opened-config.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
 
+const { root } = openedConfig('decision_points: { acme: { url: https://pdp.example } }');
+const acme = { name: 'acme', ...root.get('decision_points').get('acme').settings(), timeoutMs: 20_000 };
+
 /** The requirement of a new decision point. */
-function requirementOf(url: string, timeoutMs = 20_000) {
-  const settings = { name: 'acme', url, token: undefined, timeoutMs, sendsArguments: false };
-  return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(askedRoute);
+function requirementOf(url: string, other: Partial<DecisionPointSettings> = {}, route = askedRoute) {
+  return new DecisionPoint({ ...acme, url, ...other }, 'http://gateway.test', Date.now, Math.random).requireOn(route);
 }
 
 test('R-336: one caller has at most 256 open questions, and leaves room for others', async () => {
@@ -48,8 +52,7 @@ test('a decision point must allow each inner call too, and is asked once about e
     tools: { call: { inner }, batch: { inner: { each: '/calls', ...inner } }, pay: {}, see: {} },
   });
   const route = { ...askedRoute, protocol: 'mcp', policy } as typeof askedRoute;
-  const settings = { name: 'acme', url: pdp.server.url, token: undefined, timeoutMs: 20_000, sendsArguments: true };
-  const require = new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(route);
+  const require = requirementOf(pdp.server.url, { arguments: true }, route);
   const see = { name: 'see', args: { a: 1 } };
   const args = { calls: [see, see, { name: 'pay', args: { b: 2 } }] };
   const grant = grantOf('alice');
@@ -75,8 +78,8 @@ test('a decision point must allow each inner call too, and is asked once about e
 describe('no decision', () => {
   const pdp = startBeforeAll(startPdp);
   const unavailable = { reason: 'decision_point.unavailable' };
-  const ask = async (timeoutMs?: number): Promise<unknown> =>
-    requirementOf(`${pdp.server.url}/base`, timeoutMs)(askedCall, grantOf('alice'));
+  const ask = async (other?: Partial<DecisionPointSettings>): Promise<unknown> =>
+    requirementOf(`${pdp.server.url}/base`, other)(askedCall, grantOf('alice'));
   afterEach(() => {
     pdp.evaluation = json(200, allows);
     pdp.metadata = noMetadata;
@@ -127,9 +130,9 @@ describe('no decision', () => {
       (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{'),
       1000,
     ],
-  ])('R-336: is %s', async ([, handle, timeoutMs]) => {
+  ])('R-336: is %s', async ([, handle, timeoutMs = 20_000]) => {
     pdp.evaluation = handle;
-    await expect(ask(timeoutMs)).rejects.toMatchObject(unavailable);
+    await expect(ask({ timeoutMs })).rejects.toMatchObject(unavailable);
     // A connection that ends is tried again.
     expect(new Set(pdp.server.seen.map(({ url }) => url).slice(1))).toEqual(new Set(['/base/access/v1/evaluation']));
   });
@@ -152,9 +155,9 @@ describe('no decision', () => {
     ['behind a redirect', () => json(302, '', { location: '/metadata' })],
     ['with a 500', () => json(500, '{}')],
     ['that do not come', () => () => {}, 300],
-  ])('R-337: comes by metadata %s', async ([, handle, timeoutMs]) => {
+  ])('R-337: comes by metadata %s', async ([, handle, timeoutMs = 20_000]) => {
     pdp.metadata = handle();
-    await expect(ask(timeoutMs)).rejects.toMatchObject(unavailable);
+    await expect(ask({ timeoutMs })).rejects.toMatchObject(unavailable);
     expect(pdp.questions()).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { createServer } from 'node:https';
 import { afterEach, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { createEgress } from '../../../src/capabilities/egress/proxies.ts';
-import { leadOwnRequests } from '../../../src/core/lib/http/own-requests.ts';
+import { leadOwnRequests } from '../../../src/ports/own-requests.ts';
 import { createDocumentFetch } from '../../../src/front-door/document-fetch.ts';
 import { pem } from '../../support/certificates.ts';
 import { startRecordingProxy } from '../../support/http-proxy.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { afterEach, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
-import { leadOwnRequests } from '../../../src/core/lib/http/own-requests.ts';
+import { leadOwnRequests } from '../../../src/ports/own-requests.ts';
 import { outcome, outcomeIn } from '../../commands/run.ts';
 import { startPdp } from '../../support/decision-point.ts';
 import { startEditedGateway, startTestGateway } from '../../support/gateway.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../demo/listen.ts';
 import { createEgress, proxiesIn } from '../../../src/capabilities/egress/proxies.ts';
 import type { EgressSettings } from '../../../src/capabilities/egress/slot.ts';
-import { leadOwnRequests } from '../../../src/core/lib/http/own-requests.ts';
+import { leadOwnRequests } from '../../../src/ports/own-requests.ts';
 import { ownFetch } from '../../../src/tokens/servers/own-fetch.ts';
 import { reasonOf } from '../../../src/core/lib/wording.ts';
 import { createJsonFetcher } from '../../../src/tokens/servers/fetch-json.ts';

@@ -6,7 +6,7 @@ import { cacheKey, purposeOf } from '../../../src/capabilities/exchange/credenti
 import { createCredentialSources } from '../../../src/capabilities/exchange/credential-source.ts';
 import type { CredentialSource } from '../../../src/core/model/gate.ts';
 import type { Grant } from '../../../src/core/model/grant.ts';
-import type { TokenExchange } from '../../../src/capabilities/exchange/settings.ts';
+import type { TokenExchange } from '../../../src/capabilities/exchange/slot.ts';
 import { credentialOf, exchangeWith, grantFor, issued, startTokenEndpointWorld } from '../../worlds/token-endpoint.ts';
 import { startBeforeEach } from '../../support/start-before.ts';
 import type { KeptAnswer, SharedAnswers } from '../../../src/ports/shared.ts';
@@ -18,7 +18,7 @@ const world = startBeforeEach(startTokenEndpointWorld);
 
 describe('RFC 8693 §2.1 — the request', () => {
   test('has these parameters', async () => {
-    const exchange = world.route({ resource: ['https://api.example/r'], requestedTokenType: 'jwt' });
+    const exchange = world.route({ resource: ['https://api.example/r'], tokenType: 'jwt' });
     world.answer = () => issued('new', { issued_token_type: 'urn:ietf:params:oauth:token-type:jwt' });
     await expect(credentialOf(exchange, 't')).resolves.toBe('Bearer new');
     expect(Object.fromEntries(world.calls()[0] ?? [])).toEqual({
@@ -155,7 +155,7 @@ test.each<[string, Partial<TokenExchange>]>([
   ['scope', { scope: ['write'] }],
   ['two scopes that look like one', { scope: ['read4:', 'read'] }],
   ['the type of the subject token', { subjectTokenType: 'jwt' }],
-  ['the type asked for', { requestedTokenType: 'jwt' }],
+  ['the type asked for', { tokenType: 'jwt' }],
   ['the actor', { actor: 'client_credentials' }],
   ['the server', { server: serverOf({ url: 'https://other.example' }) }],
 ])('%s makes another purpose', (_, otherwise) => {

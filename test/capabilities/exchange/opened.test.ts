@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openExchange } from '../../../src/capabilities/exchange/opened.ts';
-import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
+import { upstreamToken } from '../../../src/capabilities/exchange/slot.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { quietParts, quietRoute } from '../../support/process-parts.ts';
 import { bearer } from '../../support/bearer.ts';

@@ -176,6 +176,12 @@ describe('faults', () => {
     expect(compileSchema(schema)(value, false)).toHaveLength(1);
   });
 
+  test('a number that no double can hold has no type, also where a list of types allows numbers', () => {
+    for (const type of ['number', 'integer', ['number', 'string']])
+      expect(compileSchema({ type })(JSON.parse('1e400'), false)).toHaveLength(1);
+    expect(compileSchema({ type: 'number' })(1e308, false)).toEqual([]);
+  });
+
   test('multipleOf counts to twelve places', () => {
     expect(compileSchema({ multipleOf: 0.01 })(0.07, false)).toEqual([]);
     expect(compileSchema({ multipleOf: 0.01 })(0.075, false)).toHaveLength(1);

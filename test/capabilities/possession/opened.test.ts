@@ -10,7 +10,7 @@ import { quietRoute } from '../../support/process-parts.ts';
 import { createProver } from '../../support/prover.ts';
 
 const publicUrl = 'https://gateway.example';
-const settings = { required: false, nonce: true, algorithms: ['ES256'], lifetimeMs: 60_000 };
+const settings = { required: false, nonce: true, algorithms: ['ES256'], proofLifetimeMs: 60_000 };
 const route = { slots: new Map([dpop.with(settings)]) } as unknown as Route;
 const token = 't' as AccessToken;
 

@@ -20,7 +20,7 @@ const clock = (): number => now;
 const token = 't' as AccessToken;
 const [client, other] = await Promise.all([createProver('ES256', clock), createProver('ES256', clock)]);
 const nonces = new Nonces('key', clock);
-const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], lifetimeMs: 300_000 };
+const dpop: Dpop = { required: false, nonce: false, algorithms: ['ES256', 'RS256', 'PS256'], proofLifetimeMs: 300_000 };
 
 /** What the memory was asked, by whom; it has seen none of it before, unless it is told so. */
 let asked: { readonly use: string; readonly expiresAt: number; readonly owner: string }[];

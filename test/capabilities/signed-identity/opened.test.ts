@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { quietRoute } from '../../support/process-parts.ts';
 import { openSignedIdentity } from '../../../src/capabilities/signed-identity/opened.ts';
-import { signedIdentity } from '../../../src/capabilities/signed-identity/settings.ts';
+import { signedIdentity } from '../../../src/capabilities/signed-identity/slot.ts';
 import { createRotatingKeys } from '../../../src/tokens/rotating-keys.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { orReason } from '../../support/denial.ts';

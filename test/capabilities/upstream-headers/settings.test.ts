@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { upstreamHeaders } from '../../../src/capabilities/upstream-headers/settings.ts';
+import { upstreamHeaders } from '../../../src/capabilities/upstream-headers/slot.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { parseExactly } from '../../../src/core/lib/json/lossless.ts';
 import { refused, refuses, upstream } from '../../serve/config/edits.ts';

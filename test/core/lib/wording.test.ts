@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { didYouMean, quoted, quotedWord, shellWord, withoutQuery } from '../../../src/core/lib/wording.ts';
-import { execFileSync } from 'node:child_process';
+import { didYouMean, quoted, withoutQuery } from '../../../src/core/lib/wording.ts';
 import { runs } from '../../support/runs.ts';
 import { property } from '../../support/property.ts';
 
@@ -25,17 +24,6 @@ test('quotes an issuer whole, and nothing longer than 200 characters', () => {
   expect(quoted(issuer)).toBe(`"${issuer}"`);
   expect(quoted('x'.repeat(200))).toBe(`"${'x'.repeat(200)}"`);
   expect(quoted('x'.repeat(201))).toBe(`"${'x'.repeat(200)}…"`);
-});
-
-test.for(['https://h/mcp', "a'b;c", '$HOME `id`', '', 'a\nb', '-n'])('%j stays one word of a shell', (text) => {
-  for (const word of [quotedWord(text), shellWord(text)]) {
-    expect(execFileSync('sh', ['-c', `printf %s. ${word}`], { encoding: 'utf8' })).toBe(`${text}.`);
-  }
-});
-
-test('a word is quoted only where a shell would read it otherwise', () => {
-  expect(shellWord('https://h/mcp')).toBe('https://h/mcp');
-  expect(shellWord("a'b;c")).toBe(String.raw`'a'\''b;c'`);
 });
 
 property(

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import {
-  distinguishedRequests,
-  haveCommonRequest,
-  isServedBelow,
-  plainRequest,
-  requestFlaw,
-  requestTable,
-} from '../../../src/core/policy/requests.ts';
+import { haveCommonRequest, plainRequest, requestFlaw, requestTable } from '../../../src/core/policy/requests.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { runs } from '../../support/runs.ts';
 import { decide, faultsOf, told } from './caller.ts';
@@ -401,54 +394,4 @@ test.each([
   ['GET /%E2%80%8B/', 'GET /'],
 ])('a lenient server reads %s as %s', (request, plain) => {
   expect(plainRequest(request)).toBe(plain);
-});
-
-test.each<readonly [names: string[], mentions: string[], methods: string, paths: string]>([
-  [['GET /a'], [], 'GET HEAD PUT', '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /a /a/'],
-  [
-    ['GET /a/'],
-    ['PUT'],
-    'GET PUT HEAD PATCH',
-    '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /x/x/x/x /x/x/x/x/ /x/x/x/... /x/x/x/.../ /x/x/... /x/x/.../ /x/... /x/.../ ' +
-      '/... /.../ /a /a/',
-  ],
-  [
-    ['GET /a/**', 'GET /b/**'],
-    [],
-    'GET HEAD PUT',
-    '/ /x /x/ /x/x /x/x/ /x/x/x /x/x/x/ /a /a/ /a/x /a/x/ /a/x/x /a/x/x/ /b /b/ /b/x /b/x/ /b/x/x /b/x/x/',
-  ],
-  [
-    ['* /A', 'PUT /x/**'],
-    ['^M-SEARCH ', 'PATCH', '.'],
-    'GET A PUT M-SEARCH PATCH HEAD X',
-    '/ /xx /xx/ /xx/xx /xx/xx/ /xx/xx/xx /xx/xx/xx/ /xx/xx/... /xx/xx/.../ /xx/... /xx/.../ /... /.../ /A /A/ /x /x/ ' +
-      '/x/xx /x/xx/ /x/xx/xx /x/xx/xx/ /x/xx/... /x/xx/.../ /x/... /x/.../ /a /a/',
-  ],
-])('a proof tries a request for each combination of %j and %j', (names, mentions, methods, paths) => {
-  const requests = methods.split(' ').flatMap((method) => paths.split(' ').map((path) => `${method} ${path}`));
-  expect(distinguishedRequests(names, mentions)).toEqual(requests);
-});
-
-test.each<readonly [name: string, own: readonly string[], others: readonly string[], isServed: boolean]>([
-  ['GET /api', ['/api'], [], true],
-  ['GET /api/x', ['/api'], [], true],
-  ['GET /apis', ['/api'], [], false],
-  ['GET /', ['/api'], [], false],
-  ['GET /x', ['/'], [], true],
-  ['GET /**', ['/api'], [], true],
-  ['GET /*', ['/api'], [], true],
-  ['GET /*', ['/api/x'], [], false],
-  ['GET /*/**', ['/api/x'], [], true],
-  ['GET /api/', ['/api'], [], true],
-  ['GET /api/x', ['/api'], ['/api/x'], false],
-  ['GET /api/x/**', ['/api'], ['/api/x'], false],
-  ['GET /api/x/**', ['/api', '/api/x/y'], ['/api/x'], true],
-  ['GET /api/*', ['/api'], ['/api/x'], true],
-  ['GET /*/x', ['/api'], ['/api/x'], false],
-  ['GET /x', ['/'], ['/x'], false],
-  ['GET /api/x', ['/api'], ['/api'], true],
-  ['GET /api/**', ['/api/'], [], true],
-])('R-296: whether %s is served by the routes %j beside %j: %s', (name, own, others, isServed) => {
-  expect(isServedBelow(name, own, others)).toBe(isServed);
 });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
+import { upstreamToken } from '../../../src/capabilities/exchange/slot.ts';
 import type { ClientCredentials } from '../../../src/core/model/authorization-server.ts';
 import { casesOf, servers } from './edits.ts';
 import { edited, loaded, refusals, type Situation } from './folder.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { signedIdentity } from '../../../src/capabilities/signed-identity/settings.ts';
+import { signedIdentity } from '../../../src/capabilities/signed-identity/slot.ts';
 import type { Route } from '../../../src/core/model/route.ts';
 import { notFree, refused, refuses, route, upstream } from './edits.ts';
 import { at, everyKey, places, replaced } from './every-key.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { upstreamToken } from '../../../src/capabilities/exchange/settings.ts';
+import { upstreamToken } from '../../../src/capabilities/exchange/slot.ts';
 import { stringify } from 'yaml';
 import { load, loadConfig } from '../../../src/serve/config/load.ts';
 import { ConfigError } from '../../../src/core/config/problems.ts';
@@ -182,7 +182,7 @@ describe('a configuration', () => {
     const exchanging = (members: string) =>
       loaded({ yaml: edited(upstream(`token: exchange\n      exchange: ${members}`)) });
     const plain = await exchanging('{ audience: https://b.example }');
-    expect(plain.routes[0] && upstreamToken.of(plain.routes[0])).toEqual({
+    expect(plain.routes[0] && upstreamToken.of(plain.routes[0])).toMatchObject({
       kind: 'exchange',
       exchange: {
         server: plain.authorizationServers.get('main'),
@@ -192,7 +192,7 @@ describe('a configuration', () => {
         resource: [],
         scope: [],
         subjectTokenType: 'access_token',
-        requestedTokenType: 'access_token',
+        tokenType: 'access_token',
         actor: 'none',
         grant: 'token_exchange',
       },
@@ -208,7 +208,7 @@ describe('a configuration', () => {
         audience: ['a', 'b'],
         resource: ['https://x/', 'https://y/'],
         subjectTokenType: 'jwt',
-        requestedTokenType: 'jwt',
+        tokenType: 'jwt',
         actor: 'client_credentials',
       },
     });

@@ -39,7 +39,7 @@ const defaults: Dpop = {
   required: false,
   nonce: false,
   algorithms: 'ES256, ES384, ES512, EdDSA, Ed25519, PS256, PS384, PS512, RS256, RS384, RS512'.split(', '),
-  lifetimeMs: 300_000,
+  proofLifetimeMs: 300_000,
 };
 
 describe('dpop', () => {
@@ -49,11 +49,11 @@ describe('dpop', () => {
     ['{ required: false, nonce: false }', defaults],
     [
       '{ nonce: true, algorithms: [ES256, EdDSA], proof_lifetime: 1m }',
-      { ...defaults, nonce: true, algorithms: ['ES256', 'EdDSA'], lifetimeMs: 60_000 },
+      { ...defaults, nonce: true, algorithms: ['ES256', 'EdDSA'], proofLifetimeMs: 60_000 },
     ],
     [
       '{ algorithms: ["${env:ALG:-PS256}"], proof_lifetime: "${env:AGE:-10s}" }',
-      { ...defaults, algorithms: ['PS256'], lifetimeMs: 10_000 },
+      { ...defaults, algorithms: ['PS256'], proofLifetimeMs: 10_000 },
     ],
   ])('%s', async (yaml, expected) => {
     const { routes } = await loaded({ yaml: edited(route(`dpop: ${yaml}`)) });

@@ -8,7 +8,7 @@ import type { PolicyDenial, RequiredAuthentication } from '../../model/denial.ts
 import type { Explanation } from '../../model/policy.ts';
 import type { Principal } from '../../model/principal.ts';
 import type { PolicyReason } from '../../model/reasons.ts';
-import type { DocumentPath, PolicyFault } from '../document.ts';
+import type { ActorsDocument, DocumentPath, PolicyFault } from '../document.ts';
 import type { Predicate, Reading } from '../predicate.ts';
 
 /**
@@ -80,10 +80,10 @@ interface CallerReads {
 }
 
 /** The expectations of a condition of the actors of a token. */
-interface ActorsRead {
+export interface ActorsRead {
+  /** The member of `actors`. */
+  readonly part: keyof ActorsDocument;
   readonly predicates: readonly Predicate[];
-  /** The same condition on the claim `act`, for proofs; undefined if no claims can state it. */
-  readonly onClaims: Condition | undefined;
 }
 
 /** The expectations of a condition of one claim. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { actorsIn } from '../../../src/core/model/actors.ts';
-import type { Claims } from '../../../src/core/model/principal.ts';
+import { actorsIn } from '../../src/ports/actors.ts';
+import type { Claims } from '../../src/core/model/principal.ts';
 
 const issuer = 'https://as.example';
 

@@ -1,7 +1,7 @@
-import { describeValue } from '../lib/json/describe-value.ts';
-import { isObject, ownMember } from '../lib/json/own-member.ts';
-import type { Actor, Claims } from './principal.ts';
-import { isName } from './caller-key.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+import { isObject, ownMember } from '../core/lib/json/own-member.ts';
+import type { Actor, Claims } from '../core/model/principal.ts';
+import { isName } from '../core/model/caller-key.ts';
 
 /** The longest chain of actors. */
 export const MAX_ACTORS = 8;

@@ -7,7 +7,7 @@
 
 import type { Agent, ClientRequest } from 'node:http';
 import { request as requestTls, type RequestOptions } from 'node:https';
-import { http } from './node-http.ts';
+import { http } from '../core/lib/http/node-http.ts';
 
 /** Leads own requests through proxies. */
 export interface Egress {
