@@ -21,6 +21,7 @@ import { possession } from './possession/manifest.ts';
 import { signedIdentities } from './signed-identity/manifest.ts';
 import { ownHeaders } from './upstream-headers/manifest.ts';
 import { traces } from './traces/manifest.ts';
+import { webSocketUpgrades } from './websockets/manifest.ts';
 
 /** Every capability, in the order in which their gates judge a call. */
 export const capabilities: readonly Capability[] = [
@@ -40,6 +41,7 @@ export const capabilities: readonly Capability[] = [
   traces,
   operatorConsole,
   egress,
+  webSocketUpgrades,
 ];
 
 /** What the first capability opens that opens anything; undefined: none does. */
@@ -94,10 +96,10 @@ export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
 const [store] = capabilities.flatMap(({ store: provided }) => provided ?? []);
 
 /** Reads the settings of the store that processes and replicas share. */
-export const readStore: NonNullable<Capability['store']>['read'] = (root) => store?.read(root);
+export const readStore: NonNullable<Capability['store']>['read'] = async (root) => store?.read(root);
 
 /** Opens it. @throws {TypeError} if no capability provides one. */
-export const openStore: OpenStore = (...about) => {
+export const openStore: OpenStore = async (...about) => {
   if (store === undefined) throw new TypeError('no capability provides a store');
   return store.open(...about);
 };

@@ -138,6 +138,8 @@ export interface OwnEndpoint {
 /** A capability under one configuration. */
 export interface Opened {
   of(route: Route, parts: RouteParts): OnRoute;
+  /** Creates what forwards the upgrades of a route. One capability has it. */
+  readonly forwardUpgrade?: (route: Route, parts: ForwardParts) => Stages['forwardUpgrade'];
   /** Answers a call for a document that it publishes; false for any other call. @throws {Denial} */
   readonly publish?: Publish;
   readonly endpoints?: readonly OwnEndpoint[];
@@ -389,6 +391,8 @@ export interface Capability {
   readonly ownFieldsOf?: (route: Pick<Route, 'slots'>) => OwnFields | undefined;
   /** What the clients of a route learn of proofs of possession. */
   readonly proofsOf?: (route: Pick<Route, 'slots'>) => Proofs | undefined;
+  /** What a route upgrades connections to. */
+  readonly upgradeOf?: (route: Pick<Route, 'slots'>) => Route['upgrade'];
   /** Mistakes in policies of a configuration that is valid otherwise. */
   readonly policyProblems?: (config: Pick<Config, 'routes' | 'slots'>) => readonly PolicyViolation[];
   /** Probable mistakes in a valid configuration. */
@@ -402,7 +406,7 @@ export interface Capability {
   readonly openProcess?: (parts: ProcessParts) => InProcess;
   /** The store that processes and replicas share. One capability has it. */
   readonly store?: {
-    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly read: (root: Field<GatewayKeys>) => Promise<StoreSettings | undefined>;
     readonly open: OpenStore;
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */

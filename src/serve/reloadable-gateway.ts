@@ -12,7 +12,6 @@ import { openEgress, revocations } from '../capabilities/all.ts';
 import type { KeptRevocations, OwnListener, Tracing } from '../capabilities/capability.ts';
 import type { ConfigScope, ConfiguredGateway, ProcessScope } from './gateway/route-stages.ts';
 import { OpenCapabilities } from './open-capabilities.ts';
-import type { createForwardUpgrade } from '../core/gateway/forward/upgrade.ts';
 import { createCertificateOf } from '../core/gateway/listen/certificates.ts';
 import type { createServerAnswers } from './gateway/server-answers.ts';
 import type { createMcp } from '../mcp/mcp-route.ts';
@@ -128,8 +127,6 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   let inForce: ConfigScope;
   /** Undefined until a configuration has an MCP route. */
   let mcp: ReturnType<typeof createMcp> | undefined;
-  /** Undefined until a configuration has a route that takes WebSockets. */
-  let openUpgrade: typeof createForwardUpgrade | undefined;
   /** Undefined until a configuration has a front door or `oauth_endpoints_at_root`. */
   let serverAnswers: typeof createServerAnswers | undefined;
   await use(config);
@@ -138,17 +135,13 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if (next.routes.some(({ protocol }) => protocol === 'mcp')) {
       mcp ??= (await import('../mcp/mcp-route.ts')).createMcp(clock, randomUUID);
     }
-    if (next.routes.some(({ upgrade }) => upgrade !== undefined)) {
-      // The library brings Node's HTTPS and HTTP/2, a tenth of the time of a start.
-      openUpgrade ??= (await import('../core/gateway/forward/upgrade.ts')).createForwardUpgrade;
-    }
     if ((next.frontDoor ?? next.endpointsAtRoot) !== undefined) {
       serverAnswers ??= (await import('./gateway/server-answers.ts')).createServerAnswers;
     }
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
     const before = clients;
-    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const prepared = await shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const ledBefore = leadOwnRequests(egress);
     const configScope = configScopeOf(next, prepared.limiters);
     try {
@@ -182,7 +175,6 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       limiters,
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       openMcp: mcp?.(secret),
-      openUpgrade,
       serverAnswers,
     };
   }

@@ -63,7 +63,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   '@redis/client': ['capabilities/shared-store'],
   'cluster-key-slot': ['capabilities/shared-store'],
   canonicalize: ['mcp'],
-  'http-proxy-3': ['core/gateway/forward'],
+  'http-proxy-3': ['capabilities/websockets'],
   'oidc-provider': ['front-door'],
   'openid-client': ['front-door'],
   undici: ['core/gateway/forward'],

@@ -50,5 +50,6 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   traces: [{ key: 'telemetry', top: { telemetry: { otlp: url } } }],
+  websockets: [{ key: 'routes[0].upgrade', route: { upgrade: 'websocket' } }],
   'upstream-headers': [{ key: 'routes[0].upstream.headers', route: { upstream: { url, headers: { 'x-own': 'a' } } } }],
 };

@@ -68,6 +68,7 @@ const features = {
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
   MCP: /^src\/mcp\//,
+  WebSockets: /^src\/capabilities\/websockets\/upgrade\.ts/,
   'parts of the policy language': /^src\/policy-parts\/(?:approvals|history)\/(?:approval|part|rules|counting)\.ts/,
   'the shared store': /^src\/capabilities\/shared-store\/(?:connection|clients|cluster|sentinel|doctor)\.ts/,
   egress: /^src\/capabilities\/egress\/proxies\.ts/,
@@ -112,7 +113,7 @@ ${more}
   - { name: tools, path: /mcp, protocol: mcp, policy: tools${own}, upstream: { url: "UPSTREAM/mcp" } }
 `;
   const exchanging = 'token: exchange, exchange: { client_id: gateway, client_secret: secret }';
-  const api = `  - { name: api, path: /api, audience: api, dpop: {}, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
+  const api = `  - { name: api, path: /api, audience: api, upgrade: websocket, dpop: {}, upstream: { url: "UPSTREAM", ${exchanging} } }\n`;
 
   const http = `routes:
   - { name: api, path: /mcp, audience: "http://gateway.test/mcp", upstream: { url: "UPSTREAM/mcp" } }

@@ -150,14 +150,17 @@ function readRoute(field: Field<RouteKeys>, index: number, referents: Referents)
     below: protocol === 'mcp' ? field.get('below').value() : 'pass',
     encodedSlashes: protocol === 'mcp' ? 'refuse' : field.get('encoded_slashes').value(),
     query: protocol === 'mcp' ? field.get('query').value() : 'pass',
-    upgrade: readUpgrade(field.get('upgrade'), protocol),
+    upgrade: undefined,
   };
   const slots = new Map(referents.slots(field, route, index));
   const ownFields = capabilities.map(({ ownFieldsOf }) => ownFieldsOf?.({ slots })).find((each) => each !== undefined);
-  if (open) return { ...route, upstream: { ...upstream, ownFields }, slots: slots.size === 0 ? undefined : slots };
+  const upgrade = capabilities.map(({ upgradeOf }) => upgradeOf?.({ slots })).find((each) => each !== undefined);
+  if (open) {
+    return { ...route, upstream: { ...upstream, ownFields }, upgrade, slots: slots.size === 0 ? undefined : slots };
+  }
   const statements = capabilities.flatMap(({ statementOf }) => statementOf?.({ slots }) ?? []);
   const proofs = capabilities.map(({ proofsOf }) => proofsOf?.({ slots })).find((each) => each !== undefined);
-  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, slots };
+  return { ...route, upstream: { ...upstream, statements, ownFields }, proofs, upgrade, slots };
 }
 
 /** Undefined where the file has neither `http` nor `mcp`, so that no problem follows from that one. */
@@ -259,18 +262,6 @@ function policiesBeside(field: Field<string | undefined>, policy: string, { fold
   // Of a placeholder's value nothing is shown, not even what it resembles.
   const near = field.source() === policy ? didYouMean(policy, names) : undefined;
   return `${near === undefined ? '' : `did you mean ${near}? `}there are: ${names.join(', ')}`;
-}
-
-function readUpgrade(
-  field: Field<RouteKeys['upgrade']>,
-  protocol: 'http' | 'mcp' | undefined,
-): 'websocket' | undefined {
-  const upgrade = field.value();
-  if (upgrade !== undefined && protocol === 'mcp')
-    field.addProblem(
-      'cannot be combined with protocol: mcp: the gateway cannot read the messages of an upgraded connection',
-    );
-  return upgrade;
 }
 
 /** By default, the 401 of an HTTP route names no scope, as in the examples of RFC 6750 §3.1. */

@@ -15,7 +15,6 @@ import { createForward } from '../../core/gateway/forward/forward.ts';
 import { identityNames } from '../../core/gateway/forward/identity-headers.ts';
 import type { OpenStream, OpenStreams } from '../../core/gateway/forward/open-streams.ts';
 import { createCleanAnswer } from '../../core/gateway/forward/response-headers.ts';
-import type { createForwardUpgrade } from '../../core/gateway/forward/upgrade.ts';
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
@@ -98,6 +97,7 @@ export function createWiring(
   const { requestBodyBytes } = config.limits;
   const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
+  const upgrades = capabilities.map(({ forwardUpgrade }) => forwardUpgrade).find((each) => each !== undefined);
 
   return { ofRoute, ofOwn };
 
@@ -228,7 +228,7 @@ export function createWiring(
       gates,
       credential,
       forward: createForward(route, forwarding),
-      forwardUpgrade: configScope.openUpgrade?.(route, forwarding) ?? noUpgrade,
+      forwardUpgrade: upgrades?.(route, forwarding) ?? noUpgrade,
       refuse: createRefuse(route, {
         ...refusing,
         elicits: route.protocol === 'mcp',
@@ -332,8 +332,6 @@ export interface ConfigScope {
   readonly capabilities: readonly Opened[];
   /** Undefined without an MCP route. */
   readonly openMcp: OpenMcpRoute | undefined;
-  /** Undefined without a route that takes WebSockets. */
-  readonly openUpgrade: typeof createForwardUpgrade | undefined;
   /** Undefined without a front door and `oauth_endpoints_at_root`. */
   readonly serverAnswers: typeof createServerAnswers | undefined;
 }

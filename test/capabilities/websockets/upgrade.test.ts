@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { head, open, type RawConnection, startRawUpstream } from '../../../support/raw.ts';
-import { sample } from '../../../support/gateway.ts';
-import { until } from '../../../support/until.ts';
-import { startRoutesWorld } from '../../../worlds/routes.ts';
-import { startBeforeAll } from '../../../support/start-before.ts';
+import { head, open, type RawConnection, startRawUpstream } from '../../support/raw.ts';
+import { sample } from '../../support/gateway.ts';
+import { until } from '../../support/until.ts';
+import { startRoutesWorld } from '../../worlds/routes.ts';
+import { startBeforeAll } from '../../support/start-before.ts';
 
 /** Of an upstream that echoes, and refuses `/refused`. */
 const sockets = new WebSocketServer({ noServer: true, handleProtocols: (offered) => [...offered].at(-1) ?? false });

@@ -2,14 +2,14 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyServer } from 'http-proxy-3';
-import { Denial } from '../../model/denial.ts';
-import type { GrantedCall } from '../../model/grant.ts';
-import type { Route } from '../../model/route.ts';
-import { ClientAnswer } from './client-answer.ts';
-import type { ForwardParts } from './forward.ts';
-import { OpenStream } from './open-streams.ts';
-import type { ResponseHeaders } from './response-headers.ts';
-import { createRequestHeaders, createUpstreamPath, receivedPath } from './upstream-request.ts';
+import { Denial } from '../../core/model/denial.ts';
+import type { GrantedCall } from '../../core/model/grant.ts';
+import type { Route } from '../../core/model/route.ts';
+import { ClientAnswer } from '../../core/gateway/forward/client-answer.ts';
+import type { ForwardParts } from '../../core/gateway/forward/forward.ts';
+import { OpenStream } from '../../core/gateway/forward/open-streams.ts';
+import type { ResponseHeaders } from '../../core/gateway/forward/response-headers.ts';
+import { createRequestHeaders, createUpstreamPath, receivedPath } from '../../core/gateway/forward/upstream-request.ts';
 
 /**
  * Creates the forwarding of a route's WebSocket handshakes, RFC 6455 §4. Then bytes flow both ways until one side
