@@ -17,7 +17,7 @@ const tests = filesIn('test', /\.ts$/).filter(({ path }) => !importers.has(path)
 const typescript = [...src, ...tests, ...filesIn('demo', /\.ts$/)];
 
 /** What `serve` loads, what the types of the pipeline need, and the core: in lines. */
-const bounds = { serve: 24_428, pipeline: 1_535, core: 14_610 };
+const bounds = { serve: 24_544, pipeline: 1_553, core: 14_996 };
 
 /** The imports that the rules forbid and that are left, by room. No new one: the numbers only fall. */
 const remaining = {} as const;
@@ -174,7 +174,7 @@ describe('src/', () => {
     );
     const paths = new Set(src.map(({ path }) => path));
     const named = steps.map((step) => /`([\w/-]+\.ts)`/.exec(step)?.[1] ?? step);
-    expect(named).toHaveLength(24);
+    expect(named).toHaveLength(26);
     expect(named.filter((file) => !paths.has(`src/${file}`) && !paths.has(`src/core/gateway/${file}`))).toEqual([]);
   });
 

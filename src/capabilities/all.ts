@@ -96,10 +96,10 @@ export const refusals: Readonly<Record<string, NamedRefusal>> = Object.assign(
 const [store] = capabilities.flatMap(({ store: provided }) => provided ?? []);
 
 /** Reads the settings of the store that processes and replicas share. */
-export const readStore: NonNullable<Capability['store']>['read'] = (root) => store?.read(root);
+export const readStore: NonNullable<Capability['store']>['read'] = async (root) => store?.read(root);
 
 /** Opens it. @throws {TypeError} if no capability provides one. */
-export const openStore: OpenStore = (...about) => {
+export const openStore: OpenStore = async (...about) => {
   if (store === undefined) throw new TypeError('no capability provides a store');
   return store.open(...about);
 };

@@ -406,7 +406,7 @@ export interface Capability {
   readonly openProcess?: (parts: ProcessParts) => InProcess;
   /** The store that processes and replicas share. One capability has it. */
   readonly store?: {
-    readonly read: (root: Field<GatewayKeys>) => StoreSettings | undefined;
+    readonly read: (root: Field<GatewayKeys>) => Promise<StoreSettings | undefined>;
     readonly open: OpenStore;
   };
   /** Opens what it does with the lines of the log; undefined: nothing. Awaited before the first line. */

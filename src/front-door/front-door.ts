@@ -149,10 +149,8 @@ async function openRecords(
   clock: Clock,
 ): Promise<Store> {
   if (shared === undefined || sessionKey === undefined) return createMemoryStore(clock);
-  const store = createSharedStore(openStore(shared, { sessionKey, clock, log, commandMs: LONG_COMMAND_MS }), {
-    log,
-    clock,
-  });
+  const records = await openStore(shared, { sessionKey, clock, log, commandMs: LONG_COMMAND_MS });
+  const store = createSharedStore(records, { log, clock });
   const end = performance.now() + STORE_WAIT_MS;
   while (performance.now() < end && !(await answers(store))) await sleep(STORE_RETRY_MS);
   return store;

@@ -162,8 +162,8 @@ export interface SharedStore {
   readonly onCorrupt: (place: string, operation?: StoreOperation) => void;
 }
 
-/** Opens a store. It connects in the background. */
-export type OpenStore = (settings: StoreSettings, parts: StoreParts) => SharedStore;
+/** Opens a store, once its code is loaded. It connects in the background. */
+export type OpenStore = (settings: StoreSettings, parts: StoreParts) => Promise<SharedStore>;
 
 /** What is made for the store of the newest configuration, once for each; undefined while there is none. */
 export function madeFor<Part>(

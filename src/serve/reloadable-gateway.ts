@@ -5,6 +5,7 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
+import { UnderWay } from '../core/gateway/limit/under-way.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { openEgress, revocations } from '../capabilities/all.ts';
@@ -43,6 +44,8 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   readonly share?: ((capability: string, news: unknown) => void) | undefined;
   /** Undefined: the process started without `revocation`. */
   readonly revocation?: KeptRevocations | undefined;
+  /** The most calls of one caller that are under way; default: that of {@link UnderWay}. */
+  readonly callsOfCaller?: number | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -90,6 +93,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     listeners: surroundings.listeners ?? [],
     certificateOf: createCertificateOf(config.tls?.clientCa),
     connections: new ConnectionPools(),
+    underWay: new UnderWay(surroundings.callsOfCaller),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),
@@ -137,7 +141,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
     const before = clients;
-    const prepared = shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
+    const prepared = await shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const ledBefore = leadOwnRequests(egress);
     const configScope = configScopeOf(next, prepared.limiters);
     try {

@@ -34,7 +34,11 @@ export interface Shared {
    *
    * @param hasFrontDoor Whether to listen for revocations of the front door.
    */
-  prepare(settings: StoreSettings | undefined, sessionKey: string | undefined, hasFrontDoor?: boolean): Prepared;
+  prepare(
+    settings: StoreSettings | undefined,
+    sessionKey: string | undefined,
+    hasFrontDoor?: boolean,
+  ): Promise<Prepared>;
   close(): Promise<void>;
 }
 
@@ -76,9 +80,9 @@ export function createShared(
     (store) => store.replay(local),
   );
 
-  function opened(settings: StoreSettings, sessionKey: string, hasFrontDoor: boolean): UsedStore {
+  async function opened(settings: StoreSettings, sessionKey: string, hasFrontDoor: boolean): Promise<UsedStore> {
     const about = { url: settings.url, sessionKey, hasFrontDoor };
-    const store = openStore(settings, {
+    const store = await openStore(settings, {
       sessionKey,
       clock,
       log,
@@ -108,9 +112,9 @@ export function createShared(
     replay: { firstSeen: (key, expiresAt, owner) => (replay() ?? local).firstSeen(key, expiresAt, owner) },
     store: () => current,
     state: () => current?.connection.state(),
-    prepare(settings, sessionKey, hasFrontDoor = false) {
+    async prepare(settings, sessionKey, hasFrontDoor = false) {
       if (settings !== undefined && sessionKey === undefined) throw new TypeError('a shared store needs a session key');
-      const next = settings && opened(settings, sessionKey ?? '', hasFrontDoor);
+      const next = settings && (await opened(settings, sessionKey ?? '', hasFrontDoor));
       return {
         limiters: next?.limiters(localLimiters) ?? localLimiters,
         use() {

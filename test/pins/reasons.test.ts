@@ -76,6 +76,7 @@ credential.missing                403  -                   -       Access denied
 decision_point.denied             403  -                   -       Access denied
 decision_point.unavailable        503  -                   -       Temporarily unavailable
 upstream.busy                     503  -                   -       Temporarily unavailable
+calls.no_room                     503  -                   -       Temporarily unavailable
 body.too_large                    413  -                   -32600  Request body too large
 body.no_room                      503  -                   -       Temporarily unavailable
 body.type                         415  -                   -32600  Unsupported media type

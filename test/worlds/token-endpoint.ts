@@ -1,3 +1,4 @@
+import type { SettingsOf, UpstreamKeys } from '../../schema/validators.js';
 import { createServerClient } from '../../src/tokens/servers/client.ts';
 import { createCredentialSources } from '../../src/capabilities/exchange/credential-source.ts';
 import type { TokenExchange, UpstreamToken } from '../../src/capabilities/exchange/slot.ts';
@@ -7,6 +8,7 @@ import type { Principal } from '../../src/core/model/principal.ts';
 import type { Plan } from '../../src/core/model/policy.ts';
 import { bearer } from '../support/bearer.ts';
 import { startIssuer, type Issuer } from '../support/issuer.ts';
+import { openedConfig } from '../support/opened-config.ts';
 import { serverOf } from '../support/server.ts';
 
 /** An answer of the token endpoint. */
@@ -15,19 +17,19 @@ export interface TokenAnswer {
   readonly body: unknown;
 }
 
+const { root } = openedConfig(
+  'routes: [{ upstream: { exchange: { audience: https://api.example, scope: [read, list] } } }]',
+);
+const settings = root.get('routes').items()[0]?.get('upstream').get('exchange').settings() as SettingsOf<
+  UpstreamKeys['exchange']
+>;
+
 /** The configuration of a plain exchange. */
 export function exchangeWith(otherwise: Partial<TokenExchange> = {}): TokenExchange {
   return {
+    ...settings,
     server: serverOf({ url: 'https://as.example' }),
-    endpoint: undefined,
     credentials: { clientId: 'gateway', clientSecret: 'secret', clientAuth: 'client_secret_basic' },
-    subjectTokenType: 'access_token',
-    tokenType: 'access_token',
-    actor: 'none',
-    grant: 'token_exchange',
-    audience: ['https://api.example'],
-    resource: [],
-    scope: ['read', 'list'],
     ...otherwise,
   };
 }

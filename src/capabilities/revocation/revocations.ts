@@ -227,7 +227,7 @@ export class Revocations implements KeptRevocations {
     if (shared !== undefined) {
       const log: LogStore = (level, msg, fields) => this.#log.event(level, `${msg} (revocations)`, fields);
       const parts = { sessionKey, clock: this.#clock, log, commandMs: LONG_COMMAND_MS };
-      const { connection, sealing } = this.#openStore(shared, parts);
+      const { connection, sealing } = await this.#openStore(shared, parts);
       this.#connection = connection;
       const complete = Promise.withResolvers<void>();
       const store = new RevocationStore({

@@ -70,7 +70,7 @@ async function followStore(
 ): Promise<void> {
   if (shared === undefined || sessionKey === undefined) return;
   const { RevocationStore } = await import('./revocation-store.ts');
-  const { connection, sealing } = openStore(shared, { sessionKey, clock: Date.now, log });
+  const { connection, sealing } = await openStore(shared, { sessionKey, clock: Date.now, log });
   const store = new RevocationStore({
     connection,
     sealing,

@@ -1,7 +1,6 @@
-import type { OpenStore, StoreConnection } from '../../ports/store.ts';
-import { StoreError } from '../../ports/store.ts';
+import type { SharedStore, StoreParts, StoreSettings } from '../../ports/store.ts';
 import { createSharedAnswers } from './answers.ts';
-import type { ConnectionParts } from './connection.ts';
+import { connectStore } from './connection.ts';
 import { createSharedRateLimiters } from './rate.ts';
 import { createSharedReplayMemory } from './replay.ts';
 import { createSealing } from './sealing.ts';
@@ -9,13 +8,12 @@ import { createSealing } from './sealing.ts';
 /** At most one line about corrupt values in this time: an attacker with write access must not fill the log. */
 const CORRUPT_LOG_MS = 60_000;
 
-/** Opens Redis or Valkey. */
-export const openStore: OpenStore = (settings, parts) => {
+/** Opens Redis or Valkey. It connects in the background. */
+export function openStore(settings: StoreSettings, parts: StoreParts): SharedStore {
   const { sessionKey, clock, log, observer, subscription, commandMs } = parts;
   const sealing = createSealing(sessionKey);
   const connection =
-    parts.connection ??
-    connectLazily(settings.url, { log, observer, subscription: subscription?.(sealing), commandMs });
+    parts.connection ?? connectStore(settings.url, { log, observer, subscription: subscription?.(sealing), commandMs });
   let loggedAt = -Infinity;
 
   function onCorrupt(place: string): void {
@@ -35,34 +33,6 @@ export const openStore: OpenStore = (settings, parts) => {
     onCorrupt(place, operation) {
       if (operation !== undefined) observer?.storeRequest(operation, 'corrupt');
       onCorrupt(place);
-    },
-  };
-};
-
-/** Connects as soon as the code for it is loaded: most gateways have no store. */
-function connectLazily(url: string, parts: ConnectionParts): StoreConnection {
-  const problem = 'not connected yet';
-  let connection: StoreConnection | undefined;
-  let isClosed = false;
-  parts.observer?.storeUp(false);
-  void connect();
-
-  async function connect(): Promise<void> {
-    const { connectStore } = await import('./connection.ts');
-    if (!isClosed) connection = connectStore(url, parts);
-  }
-
-  return {
-    async run(operation, ...command) {
-      if (connection !== undefined) return connection.run(operation, ...command);
-      parts.observer?.storeRequest(operation, 'away');
-      throw new StoreError(`the shared store is unavailable: ${problem}`);
-    },
-    state: () => connection?.state() ?? { state: 'unavailable', problem },
-    serverOf: (key) => connection?.serverOf(key) ?? '',
-    async close() {
-      isClosed = true;
-      await connection?.close();
     },
   };
 }

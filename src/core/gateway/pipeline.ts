@@ -40,6 +40,10 @@ export interface Stages {
   authenticate(token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
   /** Requires that a caller of an earlier configuration is one of this one, too. `tokens/authenticator.ts` */
   accept(principal: Principal | undefined, token: PresentedToken | undefined, call: Call): Soon<Principal | undefined>;
+  /** Counts the call among those of its caller that are under way. `limit/under-way.ts` */
+  enter(call: Call, principal: Principal | undefined): string;
+  /** Counts a call no longer that has ended. `limit/under-way.ts` */
+  leave(owner: string): void;
   /** Counts the call against the caller's rate limit; undefined on a route without one. `limit/limit.ts` */
   readonly limit: ((call: Call, principal: Principal | undefined) => Soon<void>) | undefined;
   /** Reads what the call attempts, on an MCP route from its message. `mcp/action.ts` */
@@ -111,9 +115,13 @@ export async function serve(
   let grant: Grant | undefined;
   let counted: CountedCall | undefined;
   let decided = false;
+  let owner: string | undefined;
   // Node's default, 200, would count a call as served although nothing was answered.
   response.statusCode = UNANSWERED;
-  response.on('close', () => gateway.answered(stages?.route, call, response.statusCode));
+  response.on('close', () => {
+    if (owner !== undefined) stages?.leave(owner);
+    gateway.answered(stages?.route, call, response.statusCode);
+  });
   try {
     call = gateway.canonical(call);
     if (gateway.publish(call)) return;
@@ -124,6 +132,7 @@ export async function serve(
     if (head !== undefined) stages.admitUpgrade(call);
     const token = stages.token(call);
     principal = await stages.authenticate(token, call);
+    if (!response.closed) owner = stages.enter(call, principal);
     if (stages.limit !== undefined) await stages.limit(call, principal);
     action = await stages.readAction(call, principal);
     const newest = gateway.newest();

@@ -104,6 +104,7 @@ export const refusals = reasonsOf({
   'quota.exceeded': { ...tooMany, isFinal: true, by: 'history' },
   'approval.required': { ...final, by: 'approval' },
   'approval.denied': { ...final, by: 'approval' },
+  'calls.no_room': unavailable,
   'body.too_large': { status: 413, code: -32600, message: 'Request body too large' },
   'body.no_room': unavailable,
   'body.type': { status: 415, code: -32600, message: 'Unsupported media type' },

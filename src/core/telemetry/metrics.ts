@@ -3,13 +3,13 @@
  * come from the configuration and from closed sets, never from a caller.
  */
 
-import { AggregatorRegistry, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Events } from '../model/events.ts';
 import type { Outcome } from '../model/outcome.ts';
 import { calledTool } from '../model/policy.ts';
 import type { Endpoint } from '../model/endpoint.ts';
 import { joinEvents } from './events.ts';
-import { Tally } from './request-metrics.ts';
+import { Durations, Tally } from './request-metrics.ts';
 
 type Moves<Metric> = {
   readonly [Name in keyof Events]?: (metric: Metric, ...event: Parameters<Events[Name]>) => void;
@@ -57,7 +57,7 @@ export interface Meters {
 type Row =
   | (CounterRow & { readonly on?: Moves<Tally> })
   | (GaugeRow & { readonly on?: Moves<Gauge> })
-  | (HistogramRow & { readonly on: Moves<Histogram> });
+  | (HistogramRow & { readonly on: Moves<Durations> });
 
 /** From a cached decision (tens of µs) to a slow introspection (seconds). */
 const decisionSeconds = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5];
@@ -93,8 +93,8 @@ const gatewayMetrics = {
     labels: ['route'],
     buckets: decisionSeconds,
     on: {
-      decided: (histogram, { route, decidedAt, call }) =>
-        histogram.observe({ route: routeLabel(route) }, (decidedAt - call.startedAt) / 1000),
+      decided: (durations, { route, decidedAt, call }) =>
+        durations.add(routeLabel(route), (decidedAt - call.startedAt) / 1000),
     },
   },
   sallyport_upstream_duration_seconds: {
@@ -102,7 +102,7 @@ const gatewayMetrics = {
     help: 'From the request to the header section of the upstream',
     labels: ['route'],
     buckets: upstreamSeconds,
-    on: { upstreamAnswered: (histogram, route, ms) => histogram.observe({ route: route.name }, ms / 1000) },
+    on: { upstreamAnswered: (durations, route, ms) => durations.add(route.name, ms / 1000) },
   },
   sallyport_requests_total: {
     kind: 'counter',
@@ -335,7 +335,7 @@ class MetricTable implements Meters {
         return moving(gauge, row.on);
       }
       case 'histogram':
-        return moving(new Histogram({ ...configuration, buckets: [...row.buckets] }), row.on);
+        return moving(new Durations({ ...configuration, buckets: [...row.buckets] }), row.on);
       default:
         return kind satisfies never;
     }

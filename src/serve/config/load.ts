@@ -278,7 +278,7 @@ async function readRoot(
     ...addresses,
     trustedProxies: root.get('trusted_proxies').value(),
     certificateProxies: root.get('certificate_proxies').value(),
-    shared: readStore(root),
+    shared: await readStore(root),
     authorizationServers: servers,
     frontDoor,
     scopeHierarchy: readScopes(root.get('scopes')),

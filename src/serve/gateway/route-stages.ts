@@ -23,6 +23,7 @@ import type { Allowed } from '../../core/gateway/listen/allow.ts';
 import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
 import { createFailures } from '../../tokens/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
+import type { UnderWay } from '../../core/gateway/limit/under-way.ts';
 import type { createServerAnswers } from './server-answers.ts';
 import type { McpRoute, OpenMcpRoute } from '../../mcp/mcp-route.ts';
 import type { Config } from '../../ports/config.ts';
@@ -117,6 +118,8 @@ export function createWiring(
         principal === undefined || token === undefined
           ? stages.authenticate(token, call)
           : authentication?.accept(principal, token),
+      enter: processScope.underWay.enter,
+      leave: processScope.underWay.leave,
       limit: createLimit(route, limiters),
       hold: (token: PresentedToken | undefined, call: Call) =>
         token && { token, revalidate: () => newest().revalidate(token, call) },
@@ -303,6 +306,7 @@ export interface ProcessScope {
   /** The certificate that a client proved to hold, as the listener verifies it. */
   readonly certificateOf: CertificateOf;
   readonly connections: ConnectionPools;
+  readonly underWay: UnderWay;
   readonly authenticators: Authenticators;
   /** Undefined: the process started without `revocation`. */
   readonly revocation: KeptRevocations | undefined;

@@ -15,12 +15,15 @@ import {
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { call } from '../../core/policy/caller.ts';
 import { forThisTest, startBeforeAll } from '../../support/start-before.ts';
+import { openedConfig } from '../../support/opened-config.ts';
 import type { RequestHandler } from '../../support/upstream.ts';
+
+const { root } = openedConfig('decision_points: { acme: { url: https://pdp.example } }');
+const acme = { name: 'acme', ...root.get('decision_points').get('acme').settings(), timeoutMs: 20_000 };
 
 /** The requirement of a new decision point. */
 function requirementOf(url: string, other: Partial<DecisionPointSettings> = {}, route = askedRoute) {
-  const settings = { name: 'acme', url, token: undefined, timeoutMs: 20_000, arguments: false, ...other };
-  return new DecisionPoint(settings, 'http://gateway.test', Date.now, Math.random).requireOn(route);
+  return new DecisionPoint({ ...acme, url, ...other }, 'http://gateway.test', Date.now, Math.random).requireOn(route);
 }
 
 test('R-336: one caller has at most 256 open questions, and leaves room for others', async () => {

@@ -138,17 +138,17 @@ describe.skipIf(!hasRedis)('answers', () => {
     const one = await replica();
     const connection = one.store()?.connection;
     one.answers.set('introspection', 'key', 1, now + 5000);
-    one.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
+    (await one.prepare({ url: redis.url, onFailure: 'open' }, KEY)).use();
     expect(one.store()?.connection).toBe(connection);
-    for (const url of [redis.url, `${redis.url}/1`]) one.prepare({ url, onFailure: 'closed' }, KEY).drop();
+    for (const url of [redis.url, `${redis.url}/1`]) (await one.prepare({ url, onFailure: 'closed' }, KEY)).drop();
     expect(one.store()?.connection).toBe(connection);
     expect(connection?.state()).toEqual({ state: 'available' });
     expect(await one.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });
-    one.prepare(undefined, KEY).use();
+    (await one.prepare(undefined, KEY)).use();
     expect(one.state()).toBeUndefined();
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
     expect(connection?.state()).toMatchObject({ state: 'unavailable', problem: 'closed' });
-    one.prepare({ url: `${redis.url}/1`, onFailure: 'closed' }, KEY).use();
+    (await one.prepare({ url: `${redis.url}/1`, onFailure: 'closed' }, KEY)).use();
     await told.until(true);
     expect(await one.answers.get('introspection', 'key')).toBeUndefined();
   });
@@ -157,7 +157,7 @@ describe.skipIf(!hasRedis)('answers', () => {
 test('are always absent without a store', async () => {
   const { observer, log, requests } = listener();
   const shared = createShared(observer, log, Date.now);
-  shared.prepare(undefined, undefined).use();
+  (await shared.prepare(undefined, undefined)).use();
   shared.answers.set('introspection', 'key', 1, Date.now() + 5000);
   expect(await shared.answers.get('introspection', 'key')).toBeUndefined();
   shared.answers.delete('introspection', 'key');

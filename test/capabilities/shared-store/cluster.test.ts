@@ -134,9 +134,10 @@ describe.skipIf(!hasRedis)('a store that is a cluster', { shuffle: false }, () =
       }
       expect(used.size).toBe(3);
       const hourly = { requests: 1, perMs: 3_600_000, burst: 1 };
-      const limiters = [one, other].map((shared) =>
-        shared.prepare({ url, onFailure: 'closed' }, KEY).limiters('requests', hourly),
+      const prepared = await Promise.all(
+        [one, other].map(async (shared) => shared.prepare({ url, onFailure: 'closed' }, KEY)),
       );
+      const limiters = prepared.map((each) => each.limiters('requests', hourly));
       expect(await limiters[0]?.take('alice')).toBe(0);
       expect(await limiters[1]?.take('alice')).toBeGreaterThan(0);
     });

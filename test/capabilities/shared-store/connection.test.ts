@@ -121,7 +121,7 @@ describe.skipIf(!hasRedis)('a store', () => {
     await redis.client.aclSetUser('gateway', ['on', '>secret', ...rules.split(' ')]);
     const url = `redis://gateway:secret@127.0.0.1:${redis.port}`;
     const shared = await replicaAt(url, told);
-    const { limiters } = shared.prepare({ url, onFailure: 'closed' }, KEY);
+    const { limiters } = await shared.prepare({ url, onFailure: 'closed' }, KEY);
     const end = Date.now() + 5000;
     shared.answers.set('introspection', 'key', 1, end);
     expect(await shared.answers.get('introspection', 'key')).toMatchObject({ answer: 1 });

@@ -146,7 +146,7 @@ export async function replicaAt(
     subscription: revocations && revocationsFor(revocations),
   });
   opened.push(() => shared.close());
-  shared.prepare({ url, onFailure }, key, revocations !== undefined).use();
+  (await shared.prepare({ url, onFailure }, key, revocations !== undefined)).use();
   await told.until(true);
   return replicaOf(shared, clock);
 }

@@ -15,8 +15,11 @@ async function drain(limiter: RateLimiter, key = 'k'): Promise<number> {
   return taken;
 }
 
-test('answers synchronously without a store', () => {
-  const alone = createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(undefined, undefined);
+test('answers synchronously without a store', async () => {
+  const alone = await createShared({ storeUp() {}, storeRequest() {} }, () => {}, Date.now).prepare(
+    undefined,
+    undefined,
+  );
   const limiter = alone.limiters('requests', hourly(1));
   expect(limiter.take('k')).toBe(0);
   expect(limiter.take('k')).toBeGreaterThan(3_599_000);
@@ -34,7 +37,8 @@ describe.skipIf(!hasRedis)('with a store', { retry: 2 }, () => {
     told = [listener(), listener()];
     const replicas = await Promise.all(told.map((each) => replicaAt(redis.url, each)));
     const settings = { url: redis.url, onFailure: 'closed' } as const;
-    [one, other] = replicas.map((each) => each.prepare(settings, KEY).limiters) as [typeof one, typeof one];
+    const prepared = await Promise.all(replicas.map(async (each) => each.prepare(settings, KEY)));
+    [one, other] = prepared.map(({ limiters }) => limiters) as [typeof one, typeof one];
   });
   afterEach(closeOpened);
   const asked = (): readonly string[] => told.flatMap(({ requests }) => requests);

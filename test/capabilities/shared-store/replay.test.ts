@@ -77,10 +77,10 @@ describe.skipIf(!hasRedis)('a value for single use', () => {
   test('is remembered in the process, with and without a store', async () => {
     const { observer, log } = listener();
     const shared = createShared(observer, log, Date.now);
-    shared.prepare(undefined, undefined).use();
+    (await shared.prepare(undefined, undefined)).use();
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(true);
     expect(shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
-    shared.prepare({ url: redis.url, onFailure: 'open' }, KEY).use();
+    (await shared.prepare({ url: redis.url, onFailure: 'open' }, KEY)).use();
     expect(await shared.replay.firstSeen('jti', Date.now() + 60_000, 'alice')).toBe(false);
     await shared.close();
   });

@@ -44,7 +44,8 @@ describe.runIf(hasRedis)('a party that reads and writes every key of the store',
       [1, 2].map(async () => replicaAt(redis.url, undefined, { commandMs: PATIENT_MS })),
     )) as [Replica, Replica];
     const rate = { requests: 2, perMs: 10_000, burst: 2 };
-    limiters = [one, other].map((each) => each.prepare(settings, KEY).limiters('requests', rate));
+    const prepared = await Promise.all([one, other].map(async (each) => each.prepare(settings, KEY)));
+    limiters = prepared.map((each) => each.limiters('requests', rate));
     door = await frontDoorAt(redis.url);
     return closeOpened;
   });

@@ -1,23 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { GatewayKeys } from '../../../schema/validators.js';
-import { Report } from '../../../src/core/config/field.ts';
-import { parseYaml } from '../../../src/core/config/yaml-file.ts';
+import { openedConfig } from '../../support/opened-config.ts';
 
-/** The root of a document in the folder `/etc/sallyport`, and the problems so far. */
-function opened(text: string) {
-  const document = parseYaml('/etc/sallyport/gateway.yaml', text);
-  const report = new Report(document);
-  return {
-    root: report.root<GatewayKeys>(document.value, document.value),
-    problems: () => report.problems().map(String),
-  };
-}
-
-const limitsOf = (text: string) => opened(text).root.get('routes').items()[0]?.get('upstream').get('concurrency');
+const limitsOf = (text: string) => openedConfig(text).root.get('routes').items()[0]?.get('upstream').get('concurrency');
 
 describe('the settings of a mapping', () => {
   test('have each value in the form of its schema, under the name that code uses', () => {
-    const { root } = opened('revocation: { keep: 2d, file: a.jsonl, events: {} }');
+    const { root } = openedConfig('revocation: { keep: 2d, file: a.jsonl, events: {} }');
     expect(root.get('revocation').settings()).toEqual({ keepMs: 172_800_000, file: '/etc/sallyport/a.jsonl' });
   });
 
@@ -28,18 +16,21 @@ describe('the settings of a mapping', () => {
 
   test('do not exist without the mapping, unless the mapping has a default', () => {
     expect(limitsOf('routes: [{}]')?.settings()).toBeUndefined();
-    expect(opened('{}').root.get('limits').settings()).toMatchObject({ requestBodyBytes: 1_048_576, idleMs: 75_000 });
+    expect(openedConfig('{}').root.get('limits').settings()).toMatchObject({
+      requestBodyBytes: 1_048_576,
+      idleMs: 75_000,
+    });
   });
 
   test('have an empty value in the place of a required one that is absent or wrong', () => {
-    const { root, problems } = opened('authorization_servers: { main: { issuer: "ftp://as" } }\npublic_url: 1');
+    const { root, problems } = openedConfig('authorization_servers: { main: { issuer: "ftp://as" } }\npublic_url: 1');
     expect(root.get('authorization_servers').entries()[0]?.[1].settings()?.issuer).toBe('');
     expect(limitsOf('routes: [{ upstream: { concurrency: {} } }]')?.settings()?.calls).toBe(0);
     expect(problems()).toEqual([expect.stringContaining('is not an http(s) URL')]);
   });
 
   test('have no item of a list that is wrong or there twice', () => {
-    const { root, problems } = opened('trusted_proxies: [10.0.0.0/8, 10.0.0.1/8, "::1", "::1"]');
+    const { root, problems } = openedConfig('trusted_proxies: [10.0.0.0/8, 10.0.0.1/8, "::1", "::1"]');
     expect(root.get('trusted_proxies').value()).toEqual(['10.0.0.0/8', '::1']);
     expect(problems()).toEqual([
       expect.stringContaining('trusted_proxies[1]: "10.0.0.1/8" has bits beyond its prefix'),

@@ -7,6 +7,7 @@ import { parse, stringify } from 'yaml';
 import { annotations, validatorsModule, validatorsTypes } from '../../../schema/compile.ts';
 import { composedSchema } from '../../../schema/compose.ts';
 import schema from '../../../schema/gateway.schema.json' with { type: 'json' };
+import { parsers } from '../../../src/core/config/forms.ts';
 import { ConfigError, pathText } from '../../../src/core/config/problems.ts';
 import { violations } from '../../../src/core/config/schema.ts';
 import type { Config } from '../../../src/ports/config.ts';
@@ -46,6 +47,13 @@ test('x-form takes no word that no parser has', () => {
 });
 
 describe('the committed schema', () => {
+  test('has a key for each parser of forms.ts', () => {
+    const used = new Set([...JSON.stringify(schema).matchAll(/"x-form":"(\w+)"/g)].map(([, form]) => form));
+    // These are the forms of a type.
+    const named = Object.keys(parsers).filter((form) => form !== 'text' && form !== 'choice');
+    expect(named.filter((form) => !used.has(form))).toEqual([]);
+  });
+
   test('accepts no unknown key in any mapping', () => {
     const open = [...subschemas(schema)].filter(
       ([path, { type, additionalProperties }]) =>

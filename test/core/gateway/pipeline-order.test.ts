@@ -63,7 +63,7 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
   const stages = {
     route,
-    ...all(words('allow preflight admit admitUpgrade token authenticate readAction authorize')),
+    ...all(words('allow preflight admit admitUpgrade token authenticate enter leave readAction authorize')),
     credential: { obtain: step('obtain') },
     ...all(words('limit').filter((name) => !(name in other) || other[name] !== undefined)),
     gates: gates.filter((name) => !(name in other) || other[name] !== undefined).map((name) => ({ enter: step(name) })),
@@ -87,7 +87,7 @@ const refuses = (): never => {
   throw denial;
 };
 const whole = words(`
-  arrive canonical publish route allow preflight admit token authenticate limit readAction hold authorize lock approvals
+  arrive canonical publish route allow preflight admit token authenticate enter limit readAction hold authorize lock approvals
   history decisions obtain confirm record forward`);
 const decided = {
   call,
@@ -112,6 +112,7 @@ describe('each step gets the results of the steps before it', () => {
       ['admit', call],
       ['token', call],
       ['authenticate', 'token', call],
+      ['enter', call, principal],
       ['limit', call, principal],
       ['readAction', call, principal],
       ['hold', 'token', call],

@@ -1,5 +1,6 @@
 import { hopByHop, nominatedBy } from '../../lib/http/header-fields.ts';
 import type { Call } from '../../model/call.ts';
+import { remembered } from '../../lib/remembered.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Grant, GrantedCall } from '../../model/grant.ts';
 import { type CommandField, commandFields } from '../../model/route.ts';
@@ -103,7 +104,7 @@ export function createCleanAnswer(own: OwnHeaders): CleanAnswer {
     for (let i = 0; i < raw.length; i += 2) {
       const name = text(raw[i]);
       let value: string | undefined = text(raw[i + 1]);
-      const lower = name.toLowerCase();
+      const lower = lowerCase(name);
       if (lower === 'connection') connection = connection === '' ? value : `${connection},${value}`;
       else if (lower === 'transfer-encoding') coding = coding === undefined ? value : `${coding},${value}`;
       if (never.has(lower)) continue;
@@ -189,6 +190,8 @@ function without(fields: readonly string[], names: readonly string[]): string[] 
   }
   return kept;
 }
+
+const lowerCase = remembered((name) => name.toLowerCase());
 
 /** RFC 9110 §5.5: field values are octets; latin1 keeps each one. */
 function text(part: Buffer | string | undefined): string {
