@@ -1,4 +1,4 @@
-/** @module Explanations of decisions: a decision stops at the first step that denies, an explanation walks all of them. */
+/** @module Explanations: a decision stops at the first step that denies, and an explanation walks all of them. */
 
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { argumentsOf, type Attempt, type Explanation, type Plan, unknownArguments } from '../../core/model/policy.ts';
