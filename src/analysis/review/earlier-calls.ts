@@ -14,6 +14,7 @@ import { attemptOf } from './described-caller.ts';
 import { createMemoryLedger, type MemoryLedger } from '../../policy-parts/history/memory-ledger.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { Failed, Reservation } from '../../policy-parts/history/ledger.ts';
+import { explain } from './explanation.ts';
 
 interface CallInHistory {
   readonly policy: Policy;
@@ -51,7 +52,7 @@ function isOpenApproval({ kind, outcome }: Explanation): boolean {
 
 function afterEarlierCalls({ policy, principal, attempt, earlier }: CallInHistory): Decided {
   const decision = policy.decide(principal, attempt);
-  const conditions = decision.plan.explain(principal, attempt);
+  const conditions = explain(decision.plan, principal, attempt);
   const history = historyKey.inPlan(decision.plan)?.of(principal, attempt);
   if (history === undefined) return { decision, conditions };
 

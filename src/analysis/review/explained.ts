@@ -27,6 +27,7 @@ import { didYouMean } from '../../core/lib/wording.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { describeValue } from '../../core/lib/json/describe-value.ts';
 import { namePattern } from '../../core/policy/pattern.ts';
+import { explain } from './explanation.ts';
 
 /** The explanation of a decision. */
 export interface Explained {
@@ -192,7 +193,7 @@ function underCurrentPolicy(
   const principal = recordedPrincipal(record, config.scopeHierarchy);
   const attempt = withShownArguments(recordedAttempt(record, route), record, principal, [policy]);
   const now = policy.decide(principal, attempt);
-  const alone = now.plan.explain(principal, attempt);
+  const alone = explain(now.plan, principal, attempt);
   const isOpen = lacksPath(policy, attempt);
   const conditions = isOpen ? [] : alone.map((each) => asRefused(each, record));
   const { omitted = [] } = record.input;

@@ -22,6 +22,7 @@ import type { LedgerCheck, LedgerEntry, Reservation } from '../../policy-parts/h
 import type { Principal } from '../../core/model/principal.ts';
 import { createReviewLedger, deniedBy, failureOf } from './earlier-calls.ts';
 import { ensure } from '../../core/lib/remembered.ts';
+import { explain } from './explanation.ts';
 
 /** The change of a decision. `unknown`: it depends on values that are not logged. */
 type DecisionChange = 'would be denied' | 'would be allowed' | 'would get another answer' | 'unknown';
@@ -74,8 +75,8 @@ export function differenceOf(
   const knowsArguments = attempt !== recorded;
   const alone = policy.decide(principal, attempt);
   const recordedBy = route.policy?.decide(principal, attempt);
-  const now = alone.plan.explain(principal, attempt);
-  const then = recordedBy?.plan.explain(principal, attempt) ?? [];
+  const now = explain(alone.plan, principal, attempt);
+  const then = recordedBy === undefined ? [] : explain(recordedBy.plan, principal, attempt);
   const isChanged = (kind: Explanation['kind']): boolean =>
     !isDeepStrictEqual(conditionsOf(kind, now), conditionsOf(kind, then));
   // The conditions on arguments are the same, so that the logged arguments would be denied again.

@@ -77,8 +77,6 @@ export interface Plan {
   neededScopes(principal: Principal): readonly string[];
   /** The operator's words for a caller that is refused such a call for good. */
   readonly because: string | undefined;
-  /** Every condition that applies to a call, with its outcome, even after the decision is clear. Never throws. */
-  explain(principal: Principal, attempt: Attempt): readonly Explanation[];
   /** Where the policy reads the arguments of a call: keys from the top of them. An empty path: all of them. */
   argumentsRead(attempt: Attempt): readonly (readonly string[])[];
   /** What the parts of the language say of such calls; see {@link PartKey}. */

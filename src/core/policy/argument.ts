@@ -1,11 +1,10 @@
-import { describeValue, kindOf, malformedPointer } from '../lib/json/describe-value.ts';
+import { kindOf, malformedPointer } from '../lib/json/describe-value.ts';
 import { type PointerReader, strictPointerReader } from '../lib/json/pointer.ts';
 import type { PolicyDenial } from '../model/denial.ts';
-import { type Attempt, argumentsOf, type Explanation, unknownArguments } from '../model/policy.ts';
+import { type Attempt, argumentsOf, unknownArguments } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { outcomeOf } from './conditions/condition.ts';
 import { type DocumentPath, type EntryContext, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
-import { type Predicate, type Reading, compilePredicates, describeFound, showUnusable, wantedBy } from './predicate.ts';
+import { type Predicate, type Reading, compilePredicates, showUnusable, wantedBy } from './predicate.ts';
 
 /** An argument of a call. */
 export interface CallArgument {
@@ -90,30 +89,4 @@ export function failedPredicate(
   const exact = reader === undefined ? value : read(reader());
   for (const predicate of predicates) if (!predicate.test(value, principal, exact)) return predicate;
   return undefined;
-}
-
-/** A condition on an argument with its outcome for a call. */
-export function explainArgument(condition: ArgumentCondition, principal: Principal, call: Attempt): Explanation {
-  const { rule, pointer, read, predicates } = condition;
-  const wanted = `argument ${pointer}: ${wantedBy(predicates, { caller: principal, show: describeValue })}`;
-  const base = { rule, kind: 'argument', reads: pointer, wanted, parts: [] } as const;
-  const args = argumentsOf(call);
-  if (args === unknownArguments) return { ...base, outcome: 'unknown', found: 'unknown' };
-  return {
-    ...base,
-    outcome: outcomeOf(() => argumentDenial(condition, principal, call) === undefined),
-    found: describeFound(
-      safely(() => read(args)),
-      predicates,
-      principal,
-    ),
-  };
-}
-
-function safely(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
 }

@@ -28,6 +28,8 @@ export type Step =
 export interface PartStep extends AnyStep {
   readonly on: 'part';
   readonly part: PartKey;
+  /** Its conditions with their outcomes, for explanations. Never throws. */
+  readonly explain: (principal: Principal, call: Attempt) => readonly Explanation[];
 }
 
 interface AnyStep {
@@ -43,7 +45,6 @@ interface AnyStep {
    * @throws whatever a predicate throws.
    */
   readonly judge: (principal: Principal, call: Attempt) => PolicyDenial | Exclude<Verdict, 'refused'>;
-  readonly explain: (principal: Principal, call: Attempt) => readonly Explanation[];
 }
 
 /** What a part makes of calls of one kind. */

@@ -1,21 +1,20 @@
 /**
- * @module The order in which a policy decides: a list of steps. `decide` takes the first that refuses, `explain` shows
- * all of them, and `prove` states when each refuses.
+ * @module The order in which a policy decides: a list of steps. `decide` takes the first that refuses, explanations
+ * show all of them, and proofs state when each refuses.
  */
 
-import { describeValue } from '../lib/json/describe-value.ts';
 import { keysOf } from '../lib/json/pointer.ts';
 import { noMethod } from '../model/mcp.ts';
 import type { McpMethod } from '../model/mcp-method.ts';
-import type { Attempt, Explanation, PartKey, PolicyDecision } from '../model/policy.ts';
+import type { Attempt, PartKey, PolicyDecision } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { argumentDenial, explainArgument } from './argument.ts';
+import { argumentDenial } from './argument.ts';
 import type { AllCondition } from './conditions/groups.ts';
-import { explainCondition, neededScopes, policyDenial } from './conditions/condition.ts';
+import { neededScopes, policyDenial } from './conditions/condition.ts';
 import { type Entry, takesArguments } from './entry.ts';
 import type { DecidingPlan, OpenPart, PlanPart, Step } from './part.ts';
-import { explainVariable, targetAt, variableDenial } from './variable.ts';
-import { type Listing, type Unlisted, entriesFor, unlistedDenial, unlistedInWords } from './listing.ts';
+import { targetAt, variableDenial } from './variable.ts';
+import { type Listing, type Unlisted, entriesFor, unlistedDenial } from './listing.ts';
 
 /** Calls that a policy decides by the same entries. */
 export interface CallKind {
@@ -58,20 +57,6 @@ export class CallPlan implements DecidingPlan {
     return scopesOfAll(this.conditions, principal);
   }
 
-  /** It walks all steps, where a decision stops at the first that denies. The code that decides judges each of them. */
-  explain(principal: Principal, call: Attempt): readonly Explanation[] {
-    return this.steps.flatMap((step) => {
-      const { entry } = step;
-      if (entry === undefined) return step.explain(principal, call);
-      if (step.on !== 'condition') return [];
-      const ofTarget = this.steps.filter(({ on, entry: own }) => own === entry && on !== 'condition' && on !== 'part');
-      return explainEntry(
-        entry,
-        [step, ...ofTarget].flatMap((part) => part.explain(principal, call)),
-      );
-    });
-  }
-
   argumentsRead(attempt: Attempt): readonly (readonly string[])[] {
     return [
       ...this.steps.flatMap((step) => (step.on === 'argument' ? [keysOf(step.argument.pointer) ?? []] : [])),
@@ -87,12 +72,6 @@ export function scopesOfAll(conditions: readonly AllCondition[], principal: Prin
   } catch {
     return [];
   }
-}
-
-function explainEntry({ rule, name }: Entry, parts: readonly Explanation[]): Explanation {
-  const outcomes = new Set(parts.map(({ outcome }) => outcome));
-  const outcome = (['error', 'fails', 'unknown'] as const).find((each) => outcomes.has(each)) ?? 'holds';
-  return { rule, kind: 'listed', outcome, wanted: 'all of its conditions', found: describeValue(name), parts };
 }
 
 /** The plan for calls of a kind: the policy's own conditions, then the entries of the call. */
@@ -130,7 +109,6 @@ function conditionStep(condition: AllCondition, because: string | undefined, ent
       const verdict = condition.judge(principal);
       return verdict === 'refused' ? policyDenial([condition], verdict, principal) : verdict;
     },
-    explain: (principal) => condition.parts.map((part) => explainCondition(part, principal)),
   };
 }
 
@@ -140,7 +118,6 @@ function listingStep(unlisted: Unlisted, because: string | undefined): Step {
     unlisted,
     because,
     judge: () => unlistedDenial(unlisted),
-    explain: () => [{ rule: unlisted.rule, kind: 'listed', outcome: 'fails', ...unlistedInWords(unlisted), parts: [] }],
   };
 }
 
@@ -162,11 +139,6 @@ function otherMemberSteps(entry: Entry): readonly Step[] {
         if (reads === undefined) return 'met';
         return { reason: 'argument.denied', rule, detail: `${reads} is not covered by this policy`, scope: [] };
       },
-      explain(_principal, call) {
-        const reads = otherMemberOf(call);
-        const base = { rule, kind: 'argument', wanted: 'no member beside name and arguments', parts: [] } as const;
-        return reads === undefined ? [] : [{ ...base, reads, outcome: 'fails', found: reads }];
-      },
     },
   ];
 }
@@ -174,7 +146,8 @@ function otherMemberSteps(entry: Entry): readonly Step[] {
 /** The longest name of a member in messages, in characters. */
 const MAX_SHOWN = 128;
 
-function otherMemberOf(call: Attempt): string | undefined {
+/** The member of `params` besides `arguments` that a call has; undefined: none. */
+export function otherMemberOf(call: Attempt): string | undefined {
   const name = call.kind === 'mcp' ? call.otherMember : undefined;
   return name === undefined ? undefined : `params.${name.slice(0, MAX_SHOWN)}`;
 }
@@ -186,7 +159,6 @@ function argumentSteps(entry: Entry): readonly Step[] {
     because: entry.because,
     entry,
     judge: (principal, call) => argumentDenial(argument, principal, call) ?? 'met',
-    explain: (principal, call) => [explainArgument(argument, principal, call)],
   }));
 }
 
@@ -198,7 +170,6 @@ function variableSteps(entry: Entry, at: number): readonly Step[] {
     because: entry.because,
     entry,
     judge: (principal, call) => variableDenial(variable, principal, targetAt(call, at)) ?? 'met',
-    explain: (principal, call) => [explainVariable(variable, principal, targetAt(call, at))],
   }));
 }
 

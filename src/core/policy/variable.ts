@@ -2,12 +2,11 @@ import { describeValue } from '../lib/json/describe-value.ts';
 import { percentDecoded } from '../lib/http/path-flaw.ts';
 import type { PolicyDenial } from '../model/denial.ts';
 import type { ListingKey } from '../model/mcp-method.ts';
-import type { Attempt, Explanation } from '../model/policy.ts';
+import type { Attempt } from '../model/policy.ts';
 import type { Principal } from '../model/principal.ts';
-import { outcomeOf } from './conditions/condition.ts';
 import { type DocumentPath, type PolicyFault, rulePath, type ValueDocument } from './document.ts';
 import { uriVariable, variablesIn } from './pattern.ts';
-import { type Predicate, type Reading, compilePredicates, describeFound, showUnusable, wantedBy } from './predicate.ts';
+import { type Predicate, type Reading, compilePredicates, showUnusable, wantedBy } from './predicate.ts';
 import { requestVariable } from './requests.ts';
 
 /** A condition on a variable in the key of a resource or a request. */
@@ -115,37 +114,4 @@ export function variableDenial(
     detail: `variable ${name}: wanted ${wanted}, found another text`,
     scope: [],
   };
-}
-
-/** A condition on a variable with its outcome for a call. */
-export function explainVariable(
-  condition: VariableCondition,
-  principal: Principal,
-  target: string | undefined,
-): Explanation {
-  const { rule, name, predicates } = condition;
-  const wanted = `variable ${name}: ${wantedBy(predicates, { caller: principal, show: describeValue })}`;
-  return {
-    rule,
-    kind: 'variable',
-    reads: name,
-    wanted,
-    outcome: outcomeOf(() => isVariableMet(condition, principal, target)),
-    found: foundIn(condition, principal, target),
-    parts: [],
-  };
-}
-
-function foundIn({ predicates, textsIn }: VariableCondition, principal: Principal, target: string | undefined): string {
-  try {
-    const texts = target === undefined ? [] : textsIn(target);
-    const found = texts.map((text) => {
-      const value = variableValue(text);
-      if (value === undefined) return `${describeValue(text)}, which does not decode to one segment`;
-      return describeFound(value, predicates, principal);
-    });
-    return found.length === 0 ? 'nothing' : found.join(' or ');
-  } catch {
-    return 'too many readings';
-  }
 }

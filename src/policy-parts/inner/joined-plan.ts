@@ -1,12 +1,12 @@
-import type { Attempt, Explanation, PartKey, PolicyDecision } from '../../core/model/policy.ts';
+import type { Attempt, PartKey, PolicyDecision } from '../../core/model/policy.ts';
 import type { Principal } from '../../core/model/principal.ts';
 import type { Condition } from '../../core/policy/conditions/condition.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
 import type { DecidingPlan, PlanPart, Step } from '../../core/policy/part.ts';
 import { scopesOfAll } from '../../core/policy/plan.ts';
-import { describeValue } from '../../core/lib/json/describe-value.ts';
 
-interface PlannedCall {
+/** A call, and how the policy decides it alone. */
+export interface PlannedCall {
   readonly plan: DecidingPlan;
   readonly attempt: Attempt;
   /** The inner tool that it calls; undefined: the call itself. */
@@ -23,13 +23,13 @@ export class JoinedPlan implements DecidingPlan {
   readonly allowed: PolicyDecision;
   readonly because: string | undefined;
   readonly parts: ReadonlyMap<PartKey, PlanPart>;
-  readonly #outer: PlannedCall;
-  readonly #inner: readonly PlannedCall[];
+  readonly outer: PlannedCall;
+  readonly inner: readonly PlannedCall[];
 
   constructor(outer: PlannedCall, inner: readonly PlannedCall[]) {
     const calls = [outer, ...inner];
-    this.#outer = outer;
-    this.#inner = inner;
+    this.outer = outer;
+    this.inner = inner;
     this.steps = stepsOf(calls);
     this.conditions = this.steps.flatMap((step) => (step.on === 'condition' ? step.condition : []));
     this.because = outer.plan.because;
@@ -43,13 +43,8 @@ export class JoinedPlan implements DecidingPlan {
     return scopesOfAll(this.conditions, principal);
   }
 
-  explain(principal: Principal): readonly Explanation[] {
-    const { plan, attempt } = this.#outer;
-    return [...plan.explain(principal, attempt), ...this.#inner.flatMap((each) => explainInner(each, principal))];
-  }
-
   argumentsRead(attempt: Attempt): readonly (readonly string[])[] {
-    return this.#outer.plan.argumentsRead(attempt);
+    return this.outer.plan.argumentsRead(attempt);
   }
 }
 
@@ -64,12 +59,7 @@ function stepsOf(calls: readonly PlannedCall[]): readonly Step[] {
 }
 
 function stepOf(step: Step, attempt: Attempt, tool: string): Step {
-  return {
-    ...step,
-    tool,
-    judge: (principal) => step.judge(principal, attempt),
-    explain: (principal) => step.explain(principal, attempt),
-  };
+  return { ...step, tool, judge: (principal) => step.judge(principal, attempt) };
 }
 
 function partsOf(key: PartKey, calls: readonly PlannedCall[]) {
@@ -77,13 +67,4 @@ function partsOf(key: PartKey, calls: readonly PlannedCall[]) {
     const part = plan.parts.get(key);
     return part === undefined ? [] : [{ part, attempt, tool }];
   });
-}
-
-/** The conditions on an inner call, besides those of the policy itself, which the call has met or not. */
-function explainInner({ plan, attempt, tool }: PlannedCall, principal: Principal): readonly Explanation[] {
-  const [first] = plan.steps;
-  const own = first?.on === 'condition' && first.entry === undefined ? first.condition.parts.length : 0;
-  const found = `the inner call of ${describeValue(tool)}`;
-  const conditions = plan.explain(principal, attempt).slice(own);
-  return conditions.map((each) => (each.kind === 'listed' ? Object.assign({}, each, { found }) : each));
 }

@@ -4,6 +4,7 @@ import type { Attempt } from '../../../src/core/model/policy.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller, type Given } from '../../core/policy/caller.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 type Case = readonly [given: Given, attempt?: Attempt];
 
@@ -12,7 +13,7 @@ function gaps(document: PolicyDocument, ...cases: readonly Case[]): readonly str
   const decided = cases.map(([given, attempt = { kind: 'http' }]) => {
     const principal = caller(given);
     const decision = policy.decide(principal, attempt);
-    return { decision, conditions: decision.plan.explain(principal, attempt) };
+    return { decision, conditions: explain(decision.plan, principal, attempt) };
   });
   return gapsOf(policy, decided).map(({ rule, missing }) => `${rule}: ${missing}`);
 }

@@ -4,13 +4,14 @@ import type { Attempt } from '../../../src/core/model/policy.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { call, caller, type Given, message } from '../../core/policy/caller.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 function near(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): readonly string[] {
   const policy = compilePolicy('p', document);
   const principal = caller(given);
   const decision = policy.decide(principal, attempt);
   const scope = decision.allow ? [] : decision.denial.scope;
-  return nearMisses(policy, principal, attempt, decision.plan.explain(principal, attempt), scope);
+  return nearMisses(policy, principal, attempt, explain(decision.plan, principal, attempt), scope);
 }
 
 const named = (kind: string, found: string, wanted: string): string =>

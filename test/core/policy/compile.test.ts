@@ -5,6 +5,7 @@ import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument, ValueDocument } from '../../../src/core/policy/document.ts';
 import { runs } from '../../support/runs.ts';
 import { call, caller, faultsOf } from './caller.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 test('a policy has its name, its own scope and, as written, the entry that covers a tool', () => {
   const policy = compilePolicy('demo', {
@@ -99,7 +100,7 @@ test('any document gives a policy that decides as it explains, or faults with th
       const policy = compilePolicy('demo', document);
       const principal = caller({ scope: 'read', claims: found, lifetime: 60 });
       const { allow, plan } = policy.decide(principal, call(tool));
-      expect(plan.explain(principal, call(tool)).every(({ outcome }) => outcome === 'holds')).toBe(allow);
+      expect(explain(plan, principal, call(tool)).every(({ outcome }) => outcome === 'holds')).toBe(allow);
       // What it may call it could call.
       expect(!allow || policy.couldCall(principal, { kind: 'tool', name: tool })).toBe(true);
     }),

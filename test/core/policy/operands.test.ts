@@ -7,6 +7,7 @@ import type { PolicyDocument, PolicyFault, ValueDocument } from '../../../src/co
 import { compilePredicates, type Reading } from '../../../src/core/policy/predicate.ts';
 import { call, caller, decide, faultsOf, message, told } from './caller.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 /** A caller with one claim, `c`, as a token writes it; `''`: the token lacks it. */
 function withClaim(json: string): Caller {
@@ -279,7 +280,7 @@ describe('in a policy', () => {
   test('explain shows both sides', () => {
     const principal = caller({ scope: 'read', claims: { tenant: 'acme' } });
     const attempt = call('read', { tenant: 'globex' });
-    const [entry] = compilePolicy('test', own).decide(principal, attempt).plan.explain(principal, attempt);
+    const [entry] = explain(compilePolicy('test', own).decide(principal, attempt).plan, principal, attempt);
     expect(entry?.parts.at(-1)).toMatchObject({ wanted: 'argument /tenant: claim tenant ("acme")', found: '"globex"' });
   });
 
@@ -470,7 +471,7 @@ describe('variables of requests', () => {
   test('explain shows both sides', () => {
     const principal = caller({ claims });
     const attempt = { kind: 'http', request: 'GET /users/x/y' } as const;
-    const [entry] = compilePolicy('test', policy).decide(principal, attempt).plan.explain(principal, attempt);
+    const [entry] = explain(compilePolicy('test', policy).decide(principal, attempt).plan, principal, attempt);
     expect(entry?.parts).toMatchObject([
       { kind: 'variable', reads: 'id', outcome: 'fails', wanted: 'variable id: claim sub ("u 1")', found: '"x"' },
     ]);

@@ -5,6 +5,7 @@ import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { maxMatchedLength } from '../../../src/core/policy/predicate.ts';
 import { caller, decide, told } from './caller.ts';
 import { decides } from './decides.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 decides(
   'an empty policy accepts any valid token',
@@ -235,6 +236,6 @@ describe('R-83: an error while evaluating is a denial', () => {
     } as const;
     const decision = decide({ scope: 'read', tools: { pay: {} } }, {}, attempt);
     expect(told(decision)).toBe('deny policy.error policy');
-    expect(decision.plan.explain(caller(), attempt)).toMatchObject([{ rule: 'scope', outcome: 'fails' }]);
+    expect(explain(decision.plan, caller(), attempt)).toMatchObject([{ rule: 'scope', outcome: 'fails' }]);
   });
 });

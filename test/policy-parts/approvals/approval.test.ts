@@ -9,6 +9,7 @@ import type { ApprovalDocument, ApprovalWhenDocument } from '../../../schema/val
 import { decideAfter } from '../../../src/analysis/review/earlier-calls.ts';
 import { call, caller, faultsOf, message } from '../../core/policy/caller.ts';
 import { deciding, policyOf, proofOf } from '../../analysis/prove/deciding.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 const by = { claims: { role: 'supervisor' } };
 
@@ -111,7 +112,7 @@ describe('R-287: an approval is asked for last', () => {
   ])('explain shows it for an amount of %j: %s', (amount, outcome, found) => {
     const args = amount === undefined ? { Amount: 1 } : { amount };
     const [principal, attempt] = [caller({ scope: 'payments' }), call('transfer', args)];
-    const [entry, approval] = policy.decide(principal, attempt).plan.explain(principal, attempt).slice(-2);
+    const [entry, approval] = explain(policy.decide(principal, attempt).plan, principal, attempt).slice(-2);
     expect(entry).toMatchObject({ kind: 'listed', outcome: 'holds' });
     const wanted = 'an approval of this call by an approver with claim role: "supervisor"';
     expect(approval).toEqual({ kind: 'approval', rule: 'tools.transfer.approval', outcome, wanted, found, parts: [] });
@@ -127,7 +128,7 @@ describe('R-287: an approval is asked for last', () => {
     [{ by: { ...by, not: { scope: 'x' } } }, 'an approver with claim role: "supervisor" and not (scope "x")'],
   ])('explain says by whom: %j', (approval, words) => {
     const attempt = call('transfer', {});
-    const explained = policyOf(transfers(approval)).decide(caller({}), attempt).plan.explain(caller({}), attempt);
+    const explained = explain(policyOf(transfers(approval)).decide(caller({}), attempt).plan, caller({}), attempt);
     expect(explained.at(-1)?.wanted).toBe(`an approval of this call by ${words}`);
   });
   test('arguments that were not recorded leave it open, if it depends on them', () => {

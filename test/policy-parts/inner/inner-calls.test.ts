@@ -10,6 +10,7 @@ import { reservationOf } from '../../../src/policy-parts/history/reservation.ts'
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { alice, call, caller, decide, faultsOf, type Given, told } from '../../core/policy/caller.ts';
 import { decides } from '../../core/policy/decides.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 const one = { name: '/tool_name', arguments: '/parameters' };
 const batch = { each: '/calls', name: '/name', arguments: '/args' };
@@ -193,7 +194,7 @@ test('the inner calls are named in their order, each before its own', () => {
 test('an explanation has the conditions of each inner call', () => {
   const decision = decide(bank, { scope: 'read' }, call('call_tool', calling('transfer_funds', { amount: 1001 })));
   const attempt = call('call_tool', calling('transfer_funds', { amount: 1001 }));
-  const explained = decision.plan.explain(caller({ scope: 'read' }), attempt);
+  const explained = explain(decision.plan, caller({ scope: 'read' }), attempt);
   expect(explained.map(({ rule, outcome, found }) => `${rule} ${outcome} ${found}`)).toEqual([
     'scope holds "read"',
     'tools.call_tool holds "call_tool"',

@@ -100,8 +100,6 @@ export interface GroupCondition extends AnyCondition {
   readonly parts: readonly Condition[];
   /** The parts whose scopes a challenge asks for. `decisive`: the first that has the verdict of the group. */
   readonly asksFor: 'every part' | 'decisive part' | 'none';
-  /** What it wants, in words. */
-  readonly wanted: string;
 }
 
 /** The declaration of a leaf, in the file of its kind. */
@@ -221,23 +219,4 @@ function withVerdict(conditions: readonly Condition[], verdict: Verdict, princip
   const condition = conditions.find(({ judge }) => judge(principal) === verdict);
   if (condition === undefined) throw new TypeError(`no condition is ${verdict}`);
   return condition;
-}
-
-/** A condition with its outcome for a caller, and with those that it consists of. */
-export function explainCondition(condition: Condition, principal: Principal): Explanation {
-  const { rule, kind, judge } = condition;
-  const outcome = outcomeOf(() => judge(principal) === 'met');
-  if (!isGroup(condition)) return { rule, kind, outcome, ...condition.words(principal), parts: [] };
-  const parts = condition.parts.map((part) => explainCondition(part, principal));
-  const holding = parts.filter((part) => part.outcome === 'holds').length;
-  return { rule, kind, outcome, wanted: condition.wanted, found: `${holding} of ${parts.length} hold`, parts };
-}
-
-/** The outcome of a condition, in an explanation. */
-export function outcomeOf(holds: () => boolean): Explanation['outcome'] {
-  try {
-    return holds() ? 'holds' : 'fails';
-  } catch {
-    return 'error';
-  }
 }

@@ -19,7 +19,6 @@ export function allOf(rule: string, parts: readonly Condition[]): AllCondition {
     rule,
     parts,
     asksFor: 'every part',
-    wanted: 'all of these',
     judge(principal) {
       let verdict: Verdict = 'met';
       for (const { judge } of parts) {
@@ -53,7 +52,6 @@ export function anyOf(rule: string, parts: readonly Condition[]): GroupCondition
     rule,
     parts,
     asksFor: 'decisive part',
-    wanted: 'one of these',
     judge(principal) {
       let verdict: Verdict = 'refused';
       for (const { judge } of parts) {
@@ -81,7 +79,6 @@ export function notOf(rule: string, excluded: Condition): GroupCondition {
     parts: [excluded],
     // No scope that a caller gets would help.
     asksFor: 'none',
-    wanted: 'not all of these',
     judge: (principal) => (excluded.judge(principal) === 'met' ? 'refused' : 'met'),
     denial: () => matched,
   };

@@ -4,14 +4,15 @@ import { unknownArguments, type Attempt, type Explanation } from '../../../src/c
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import { call, caller, type Given, message } from './caller.ts';
+import { call, caller, type Given, message } from '../../core/policy/caller.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
 
 function explained(document: PolicyDocument, given: Given, attempt: Attempt = { kind: 'http' }): readonly string[] {
-  return explain(document, caller(given), attempt).flatMap((each) => lines(each, ''));
+  return conditionsOf(document, caller(given), attempt).flatMap((each) => lines(each, ''));
 }
 
-function explain(document: PolicyDocument, principal: Principal, attempt: Attempt): readonly Explanation[] {
-  return compilePolicy('p', document).decide(principal, attempt).plan.explain(principal, attempt);
+function conditionsOf(document: PolicyDocument, principal: Principal, attempt: Attempt): readonly Explanation[] {
+  return explain(compilePolicy('p', document).decide(principal, attempt).plan, principal, attempt);
 }
 
 function lines({ rule, outcome, wanted, found, parts }: Explanation, indent: string): readonly string[] {
@@ -122,7 +123,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   });
   test('reports a condition that cannot be evaluated as an error, also under not', () => {
     const document = { not: { claims: { name: { matches: 'x' } } } };
-    const [whole] = explain(document, caller({ claims: { name: 'y'.repeat(5000) } }), {
+    const [whole] = conditionsOf(document, caller({ claims: { name: 'y'.repeat(5000) } }), {
       kind: 'http',
     });
     expect(whole?.outcome).toBe('error');
@@ -153,7 +154,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   test('names the claim or argument that a condition reads, as written', () => {
     const document = { scope: 'a', claims: { '/realm/role': 'x' }, tools: { pay: { arguments: { '/amount': 1 } } } };
     const reads = (each: Explanation): readonly unknown[] => [each.reads, ...each.parts.flatMap(reads)];
-    const conditions = explain(document, caller(), call('pay', unknownArguments));
+    const conditions = conditionsOf(document, caller(), call('pay', unknownArguments));
     expect(conditions.flatMap(reads)).toEqual([undefined, '/realm/role', undefined, '/amount']);
   });
   test('gives each explanation the kind of its condition', () => {
@@ -168,7 +169,7 @@ describe('R-175: explains each condition by what it wanted and what it found', (
       tools: { pay: { arguments: { '/amount': 1 } } },
     };
     const own = ['scope', 'claim', 'claim', 'any', 'all', 'not', 'lifetime'];
-    const inCall = (attempt: Attempt): readonly Explanation[] => explain(document, caller(), attempt);
+    const inCall = (attempt: Attempt): readonly Explanation[] => conditionsOf(document, caller(), attempt);
     expect(inCall(call('pay')).map(({ kind }) => kind)).toEqual([...own, 'listed']);
     expect(
       inCall(call('pay'))
