@@ -188,7 +188,7 @@ log.file of the configuration, or else stdin.`,
     options: {},
     examples: ['schema', 'schema policy > policy.schema.json'],
     async run(name) {
-      const { schemas } = await import('../core/config/schema.ts');
+      const { schemas } = await import('../core/config/schemas.ts');
       const { [name as keyof typeof schemas]: schema = schemas.gateway } = schemas;
       return print(`${JSON.stringify(schema, undefined, 2)}\n`);
     },

@@ -10,7 +10,7 @@ import { describeValue } from '../core/lib/json/describe-value.ts';
 import { disk, type Files } from '../core/config/files.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
 import { mistakesIn, placeholdersIn } from './policy-mistakes.ts';
-import { type Violation, violations } from '../core/config/schema.ts';
+import { validators, type Violation } from '../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 interface PlacedScope {
@@ -144,7 +144,7 @@ async function compile(
     problems.push(problemIn(file, { path: [], part: 'value', message }));
     return undefined;
   }
-  const faults = [...violations('policy', file.value), ...placeholdersIn(file.value)];
+  const faults = [...(await violations(file.value)), ...placeholdersIn(file.value)];
   try {
     if (fits(file.value, faults)) {
       const mistakes = mistakesIn(file.value, file.isPlain);
@@ -166,10 +166,19 @@ async function compile(
   return undefined;
 }
 
+async function violations(document: unknown): Promise<readonly Violation[]> {
+  if (validators.policy(document)) return [];
+  return (await import('../core/config/violations.ts')).violations('policy', document);
+}
+
 /** Whether `check` accepts a policy document that has neither a regular expression nor keys of parts. */
 export function isAccepted(document: unknown): document is PolicyDocument {
-  const faults = [...violations('policy', document), ...placeholdersIn(document)];
-  if (!fits(document, faults) || mistakesIn(document).faults.length > 0) return false;
+  if (
+    !validators.policy(document) ||
+    !fits(document, placeholdersIn(document)) ||
+    mistakesIn(document).faults.length > 0
+  )
+    return false;
   try {
     return compilePolicy('', document).name === '';
   } catch (error) {

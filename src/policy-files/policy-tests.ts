@@ -10,7 +10,8 @@ import { compileProperty, type GivenApproval, type Property, type PropertyDocume
 import { disk, type Files } from '../core/config/files.ts';
 import { commasBetween } from './policy-mistakes.ts';
 import { ConfigError, inTextOrder, type Path, Problem } from '../core/config/problems.ts';
-import { violations, type Violation } from '../core/config/schema.ts';
+import type { Violation } from '../core/config/schema.ts';
+import { violations } from '../core/config/violations.ts';
 import { parseYaml, problemIn, type YamlFile } from '../core/config/yaml-file.ts';
 
 /** A call that was made before another one, as a test describes it. */

@@ -5,7 +5,7 @@ import policySchema from '../../schema/policy.schema.json' with { type: 'json' }
 import testSchema from '../../schema/policy-test.schema.json' with { type: 'json' };
 import { attemptOf, callerOf, fulfils } from '../../src/analysis/review/described-caller.ts';
 import type { PolicyTest } from '../../src/policy-files/policy-tests.ts';
-import { violations } from '../../src/core/config/schema.ts';
+import { violations } from '../../src/core/config/violations.ts';
 import { slowPart } from '../../src/policy-files/slow-pattern.ts';
 import { refusals } from '../../src/capabilities/all.ts';
 import { mcpMethod } from '../../src/core/model/mcp.ts';

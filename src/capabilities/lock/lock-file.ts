@@ -17,7 +17,8 @@ import {
 import { type Lock, lockOf } from './settings.ts';
 import type { PolicyFolderReader, ReadBesidePolicies } from '../capability.ts';
 import type { Problem } from '../../core/config/problems.ts';
-import { type Violation, violations } from '../../core/config/schema.ts';
+import type { Violation } from '../../core/config/schema.ts';
+import { violations } from '../../core/config/violations.ts';
 import { printable } from '../../core/lib/wording.ts';
 import { parseYaml, problemIn } from '../../core/config/yaml-file.ts';
 

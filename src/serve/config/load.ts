@@ -19,7 +19,7 @@ import { isLocal, plainSecrets, warningsOf } from './warnings.ts';
 import { type ReadPolicies, readPolicies } from '../../policy-files/policies.ts';
 import { ConfigError, inTextOrder, Problem } from '../../core/config/problems.ts';
 import { readRootResource, readRoutes, type Referents, unreachableRequests } from './routes.ts';
-import { isSecret, violations } from '../../core/config/schema.ts';
+import { isSecret, validators, type Violation } from '../../core/config/schema.ts';
 import { parseYaml, problemIn, type YamlFile } from '../../core/config/yaml-file.ts';
 import { isObject } from '../../core/lib/json/own-member.ts';
 import { besidePolicies, capabilities, readStore } from '../../capabilities/all.ts';
@@ -71,8 +71,7 @@ export async function loadAdmin(file: string): Promise<Config['admin']> {
   const { document } = await documentIn(file, disk);
   const { admin } = isObject(document.value) ? document.value : {};
   const report = new Report(document);
-  for (const violation of violations('gateway', document.value))
-    if (violation.path[0] === 'admin') report.note(violation);
+  for (const violation of await violations(document.value)) if (violation.path[0] === 'admin') report.note(violation);
   const expanded = await expand({ admin }, process.env, dirname(file), disk);
   reportFaults(expanded, report, false);
   const settings = readAdmin(report.root<GatewayKeys>(document.value, expanded.value).get('admin'));
@@ -90,6 +89,11 @@ async function documentIn(file: string, files: Files): Promise<{ readonly docume
   return { document, text };
 }
 
+async function violations(document: unknown): Promise<readonly Violation[]> {
+  if (validators.gateway(document)) return [];
+  return (await import('../../core/config/violations.ts')).violations('gateway', document);
+}
+
 function reportFaults({ faults }: Expanded, report: Report, needsSecrets: boolean): void {
   for (const { path, message, isMissing } of faults)
     if (needsSecrets || !isMissing || !isSecret(path)) report.addProblem(path, message);
@@ -105,7 +109,7 @@ async function read(file: string, { env, source, needsSecrets }: Reading): Promi
   const files = recorded(source);
   const { document, text } = await documentIn(file, files);
   const report = new Report(document);
-  for (const violation of violations('gateway', document.value)) report.note(violation);
+  for (const violation of await violations(document.value)) report.note(violation);
   const base = dirname(file);
   const expanded = await expandAtOnce(document.value, env, base, files);
   reportFaults(expanded, report, needsSecrets);

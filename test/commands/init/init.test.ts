@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 import type { Running } from '../../../demo/listen.ts';
 import { startMcpServer } from '../../../demo/mcp-server.ts';
 import { load } from '../../../src/serve/config/load.ts';
-import { violations } from '../../../src/core/config/schema.ts';
+import { violations } from '../../../src/core/config/violations.ts';
 import { mcpHandler, startHttp } from '../../support/mcp-servers.ts';
 import { startOidcProvider } from '../../support/oidc-provider.ts';
 import { outcome } from '../run.ts';

@@ -9,7 +9,7 @@ import { composedSchema } from '../../../schema/compose.ts';
 import schema from '../../../schema/gateway.schema.json' with { type: 'json' };
 import { parsers } from '../../../src/core/config/forms.ts';
 import { ConfigError, pathText } from '../../../src/core/config/problems.ts';
-import { violations } from '../../../src/core/config/schema.ts';
+import { violations } from '../../../src/core/config/violations.ts';
 import type { Config } from '../../../src/ports/config.ts';
 import { runs } from '../../support/runs.ts';
 import { base, loaded, refusals } from '../../serve/config/folder.ts';

@@ -5,8 +5,8 @@ import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
 
-/** The most calls of one caller: an open stream holds about 45 KiB, and what a client does not read as much again. */
-const MAX_OF_CALLER = 4_096;
+/** The most calls of one caller: an open stream holds about 45 KiB, a long answer that the client does not read 260. */
+const MAX_OF_CALLER = 2_048;
 const RETRY_SECONDS = 1;
 
 /**
