@@ -1,3 +1,4 @@
+import type { EventSourceKeys, GatewayKeys, SettingsOf } from '../../../schema/validators.js';
 import type { Endpoint } from '../../core/model/endpoint.ts';
 
 /** Whose tokens a source may revoke. */
@@ -15,31 +16,17 @@ export interface RevocationTarget {
 }
 
 /** A Shared Signals transmitter, `revocation.events.NAME`. */
-export interface EventSource {
+export interface EventSource extends Omit<SettingsOf<EventSourceKeys>, 'endpointOrigins'> {
   readonly name: string;
-  /** Compared byte for byte. */
-  readonly issuer: string;
   readonly audience: string;
   /** Those whose people it speaks of first, then the others. */
   readonly targets: readonly RevocationTarget[];
-  readonly delivery: 'push' | 'poll';
-  /** Where it pushes; undefined with `poll`. */
-  readonly path: string | undefined;
-  /** The `Authorization` value that it pushes with; undefined: any. */
-  readonly authorization: string | undefined;
-  /** The bearer token for its endpoints; undefined: the stream is managed elsewhere. */
-  readonly token: string | undefined;
-  /** The origins of the endpoints that get the token. */
+  /** The origins of the endpoints that get the token, that of the issuer among them. */
   readonly endpointOrigins: ReadonlySet<string>;
-  readonly stream: 'create' | 'existing';
-  readonly streamId: string | undefined;
 }
 
 /** `revocation`: whose rights a transmitter or an operator may end, and how long that is remembered. */
-export interface RevocationSettings {
-  readonly keepMs: number;
-  /** The absolute path of the file that keeps revocations; undefined: in `shared`, or in memory. */
-  readonly file: string | undefined;
+export interface RevocationSettings extends SettingsOf<GatewayKeys['revocation']> {
   readonly sources: ReadonlyMap<string, EventSource>;
   /** Global token revocation; undefined: there is no endpoint. */
   readonly endpoint: RevocationEndpoint | undefined;
