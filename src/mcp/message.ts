@@ -8,7 +8,8 @@ import {
   type ScanResult,
   scanJson,
 } from '../core/lib/json/scanner.ts';
-import { readTraceContext, type TraceContext } from '../core/lib/http/trace-context.ts';
+import type { TraceContext } from '../core/lib/http/trace.ts';
+import { readTraceContext } from '../core/lib/http/trace-context.ts';
 import { Denial } from '../core/model/denial.ts';
 import type { MessageId } from '../core/model/grant.ts';
 import { MAX_NAME_LENGTH, MAX_URI_LENGTH, mcpMethod, mistakenFor, noMethod } from '../core/model/mcp.ts';

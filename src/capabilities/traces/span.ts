@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../core/lib/http/trace-context.ts';
+import type { TraceContext } from '../../core/lib/http/trace.ts';
 import type { Call } from '../../core/model/call.ts';
 
 /** The attributes of a span; an undefined one is left out. */

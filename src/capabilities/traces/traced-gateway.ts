@@ -6,7 +6,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
-import type { TraceContext } from '../../core/lib/http/trace-context.ts';
+import type { TraceContext } from '../../core/lib/http/trace.ts';
 import { createIsWithin } from '../../core/lib/ip-address.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { CredentialSource } from '../../core/model/gate.ts';

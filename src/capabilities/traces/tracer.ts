@@ -29,7 +29,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { within } from '../../core/lib/clock.ts';
 import { ownEgress } from '../../ports/own-requests.ts';
-import { traceparentOf, type TraceContext } from '../../core/lib/http/trace-context.ts';
+import type { TraceContext } from '../../core/lib/http/trace.ts';
+import { traceparentOf } from '../../core/lib/http/trace-context.ts';
 import type { Span, SpanAttributes, Tracer } from './span.ts';
 import type { Telemetry } from './slot.ts';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';

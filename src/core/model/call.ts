@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { TraceContext } from '../lib/http/trace-context.ts';
+import type { TraceContext } from '../lib/http/trace.ts';
 import type { Fields } from './fields.ts';
 
 /** A request and its response in flight, as the listener read it. */

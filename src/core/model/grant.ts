@@ -1,5 +1,5 @@
 import type { Call } from './call.ts';
-import type { TraceContext } from '../lib/http/trace-context.ts';
+import type { TraceContext } from '../lib/http/trace.ts';
 import type { CountedCall } from './history.ts';
 import type { Era } from './mcp-method.ts';
 import type { Attempt, Decision, McpTarget, Plan } from './policy.ts';

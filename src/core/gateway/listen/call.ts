@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readTraceContext, type TraceContext } from '../../lib/http/trace-context.ts';
+import type { TraceContext } from '../../lib/http/trace.ts';
+import { readTraceContext } from '../../lib/http/trace-context.ts';
 import { plainAddress } from '../../lib/ip-address.ts';
 import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
