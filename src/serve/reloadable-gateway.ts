@@ -110,7 +110,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     requireRight(scope, route, right) {
       const refused = open.refusalOf(right);
       if (refused !== undefined) throw new Denial(refused.reason, 'the token was refused since the call began');
-      if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false });
+      if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false, isSent: true });
     },
   };
   surroundings.revocation?.affect({

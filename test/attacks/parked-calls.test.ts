@@ -11,7 +11,7 @@ import { publicUrl } from '../worlds/gateway.ts';
 
 let passedMs: number;
 
-const yaml = (mcp = '/mcp', upstreamPath = '/mcp'): string => `
+const yaml = (mcp = '/mcp', upstreamPath = '/mcp', apiPath = '/api', api = ''): string => `
 limits: { failures: off }
 revocation: { endpoint: { path: /revoke, authorization_servers: [main], scope: revoke } }
 approvals: { authorization_servers: [main] }
@@ -22,13 +22,17 @@ authorization_servers:
 routes:
   - { name: tools, path: ${mcp}, protocol: mcp, audience: a, policy: tools,
       upstream: { url: "${upstream.url}${upstreamPath}" } }
-  - { name: api, path: /api, audience: a, upstream: { url: "${upstream.url}/api" } }
+  - { name: api, path: /api, audience: a${api}, upstream: { url: "${upstream.url}${apiPath}" } }
 `;
 
 const issuer = startBeforeEach(startIssuer);
 const upstream = startBeforeEach(startUpstream);
 const gateway = startBeforeEach(() =>
-  startEditedGateway(yaml(), { tools: 'tools: { pay: {} }\n' }, () => Date.now() + passedMs),
+  startEditedGateway(
+    yaml(),
+    { tools: 'tools: { pay: {} }\n', api: 'requests: { "POST /api": {} }\n' },
+    () => Date.now() + passedMs,
+  ),
 );
 beforeEach(() => {
   passedMs = 0;
@@ -45,9 +49,10 @@ const body = callOf('pay');
  * and gives the status of the answer.
  */
 async function park(path: string, whole = body): Promise<{ readonly release: () => Promise<number> }> {
+  const before = issuer.requestsTo('/introspect').length;
   const lines = ['Authorization: Bearer one', 'Content-Type: application/json', `Content-Length: ${whole.length}`];
   const connection = await open(gateway.url, head(`POST ${path}`, ...lines) + whole.slice(0, -5));
-  await until(() => issuer.requestsTo('/introspect').length === 1, 'the token to be examined');
+  await until(() => issuer.requestsTo('/introspect').length > before, 'the token to be examined');
   // The answer of the issuer reached the gateway before the answer to a later question.
   expect(await status('/api')).toBe(200);
   return {
@@ -142,6 +147,20 @@ test.each<[string, () => Promise<unknown>]>([
   await lose();
   expect(await release()).toBe(401);
   expect(reached('/api')).toBe(0);
+});
+
+test('an upload that began goes on where its route leads elsewhere since', async () => {
+  const { release } = await park('/api');
+  await save('gateway.yaml', yaml('/mcp', '/mcp', '/green'));
+  expect(await release()).toBe(200);
+  expect([reached('/api'), reached('/green')]).toEqual([1, 0]);
+});
+
+test('an upload goes on where a policy allows it since, and ends where none does', async () => {
+  const [allowed, refused] = [await park('/api'), await park('/api/x')];
+  await save('gateway.yaml', yaml('/mcp', '/mcp', '/api', ', policy: api'));
+  expect([await allowed.release(), await refused.release()]).toEqual([200, 403]);
+  expect([reached('/api'), reached('/api/x')]).toEqual([1, 0]);
 });
 
 test('an upload may take longer than its token lives', async () => {

@@ -35,6 +35,8 @@ routes: [{ name: api, path: /, audience: a, upstream: { url: "http://127.0.0.1:1
 
 test('a configuration whose gateway cannot be built changes nothing, not even the shared store', async () => {
   const before = newest.current;
+  // It is discovered in the background.
+  await expect.poll(() => newest.servers()[0]?.state).toBe('available');
   const servers = newest.servers();
   const broken: Config = {
     ...(await configOf('other')),

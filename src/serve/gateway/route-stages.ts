@@ -182,6 +182,7 @@ export function createWiring(
       each.of(route, { revalidate, stateOf, later: () => gatesOf(onRoute.slice(index + 1)) }),
     );
     const gates = gatesOf(onRoute);
+    const readRequest = createRequestReader(route);
     const proofs = onRoute.find((each) => each.proofs !== undefined)?.proofs;
     const { stages: ofCaller, authentication, refusing } = callerStages(route, crossOrigin, proofs);
     const { nonce } = refusing;
@@ -219,7 +220,7 @@ export function createWiring(
       ...ofCaller,
       ...(route.isFrontDoor && { allow: allowed.requireHost }),
       admitUpgrade: createAdmitUpgrade(route),
-      readAction: mcp?.readAction ?? createRequestReader(route),
+      readAction: mcp?.readAction ?? readRequest,
       authorize: createAuthorize(
         route,
         clock,
@@ -241,19 +242,22 @@ export function createWiring(
       listeners: listeners.map((listener) =>
         listener.stagesOf(stages, {
           ...forwarding,
-          readAction: mcp?.readQuestion ?? createRequestReader(route),
+          readAction: mcp?.readQuestion ?? readRequest,
           crossOrigin,
           nonce,
         }),
       ),
-      reconsider({ route: before, call, grant, held, isUpgrade }) {
-        const isElsewhere = !isRoute(before) || upstreamUrl(before, call) !== upstreamUrl(route, call);
+      reconsider({ route: before, call, grant, held, isUpgrade, isSent }) {
+        const isElsewhere =
+          !isRoute(before) || (isSent !== true && upstreamUrl(before, call) !== upstreamUrl(route, call));
         if (isElsewhere || before.protocol !== route.protocol)
           throw new Denial('route.unknown', 'its path leads elsewhere now');
         stages.allow(call);
         stages.admit(call);
         if (isUpgrade) stages.admitUpgrade(call);
-        const anew = stages.authorize(accepted(authentication, grant, held), grant.action);
+        // Whether the request itself decides is for each configuration.
+        const action = route.protocol === 'http' ? readRequest(call) : grant.action;
+        const anew = stages.authorize(accepted(authentication, grant, held), action);
         for (const gate of gates) gate.reconsider?.(anew);
         return route.revalidateMs;
       },
@@ -337,7 +341,11 @@ export interface ConfigScope {
 }
 
 /** A call in progress, on its route in the configuration that allowed it. */
-type OpenCall = CallRight & Pick<OpenStream, 'isUpgrade'> & { readonly route: Endpoint };
+interface OpenCall extends CallRight, Pick<OpenStream, 'isUpgrade'> {
+  readonly route: Endpoint;
+  /** Whether it is on its way to the upstream of that configuration, and may end there. Default: no. */
+  readonly isSent?: boolean;
+}
 
 /** The gateway of one configuration. */
 export interface ConfiguredGateway extends Gateway {
