@@ -98,6 +98,8 @@ interface Limits {
   readonly requestHeadersBytes: number;
   /** The bounds on the JSON of a message. */
   readonly json: { readonly depth: number; readonly members: number };
+  /** The most calls of one caller that a process serves at a time. */
+  readonly calls: number;
   /** How long a connection of a client without a request stays open. */
   readonly idleMs: number;
   /** The rate limit on invalid tokens of one address; undefined: unlimited. */

@@ -44,8 +44,6 @@ export interface Surroundings extends Pick<ProcessScope, 'log' | 'events' | 'clo
   readonly share?: ((capability: string, news: unknown) => void) | undefined;
   /** Undefined: the process started without `revocation`. */
   readonly revocation?: KeptRevocations | undefined;
-  /** The most calls of one caller that are under way; default: that of {@link UnderWay}. */
-  readonly callsOfCaller?: number | undefined;
 }
 
 /** The gateway of the newest configuration, and the state that outlives a configuration. */
@@ -93,7 +91,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     listeners: surroundings.listeners ?? [],
     certificateOf: createCertificateOf(config.tls?.clientCa),
     connections: new ConnectionPools(),
-    underWay: new UnderWay(surroundings.callsOfCaller),
+    underWay: new UnderWay(),
     authenticators: createAuthenticators(events.tokenLookup, clock, shared.answers, (refused) => {
       for (const stream of open.refuse(refused)) endFor(stream, refused.reason, 'the token was refused');
     }),

@@ -62,7 +62,6 @@ export interface StartOptions {
   readonly share?: Surroundings['share'];
   /** Opens the certificate of `tls`; default: reads its files, and follows them. */
   readonly openCertificate?: OpenCertificate;
-  readonly callsOfCaller?: Surroundings['callsOfCaller'];
   /** Metrics of other processes, for the admin listener. */
   readonly moreMetrics?: Metrics['page'] | undefined;
 }
@@ -90,7 +89,7 @@ export interface Serving {
  * @throws the system's error if the address cannot be listened on; then nothing is left running.
  */
 export async function startServing(config: Config, options: StartOptions): Promise<Serving> {
-  const { clock = Date.now, key, share, openCertificate, callsOfCaller } = options;
+  const { clock = Date.now, key, share, openCertificate } = options;
   const metrics = createMetrics(metricRows);
   const observers =
     config.admin === undefined ? [] : await Promise.all(capabilities.flatMap(({ observe }) => observe?.(clock) ?? []));
@@ -115,7 +114,7 @@ export async function startServing(config: Config, options: StartOptions): Promi
   try {
     // Before the first request: a token that was revoked before a restart must not be accepted after it.
     kept = await revocations?.open({ config, log, clock, openStore });
-    const surroundings = { log, events, meters, clock, key, tracing, share, revocation: kept, callsOfCaller };
+    const surroundings = { log, events, meters, clock, key, tracing, share, revocation: kept };
     service = await startService(config, surroundings, openCertificate);
   } catch (error) {
     await kept?.close();

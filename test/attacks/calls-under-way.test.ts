@@ -23,13 +23,13 @@ const gateway = startBeforeEach(() =>
   startTestGateway({
     yaml: `
 trusted_proxies: [127.0.0.1]
+limits: { calls: 2 }
 authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
 routes:
   - { name: api, path: /api, audience: a, upgrade: websocket, upstream: { url: "${upstream.url}" } }
   - { name: tools, path: /mcp, protocol: mcp, audience: a, upstream: { url: "${upstream.url}" } }
   - { name: public, path: /public, public: true, upstream: { url: "${upstream.url}" } }
 `,
-    callsOfCaller: 2,
   }),
 );
 beforeEach(() => {

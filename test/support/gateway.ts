@@ -33,8 +33,6 @@ export interface TestGatewayOptions {
   readonly listen?: string;
   readonly clock?: Clock;
   readonly env?: NodeJS.ProcessEnv;
-  /** The most calls of one caller that are under way. Default: that of the gateway. */
-  readonly callsOfCaller?: number;
   /** Called with each line of the log. */
   readonly onLine?: (line: Line) => void;
 }
@@ -115,7 +113,6 @@ async function startFromFiles(options: TestGatewayOptions) {
   const running = await start(loaded.config, {
     output,
     ...(options.clock !== undefined && { clock: options.clock }),
-    ...(options.callsOfCaller !== undefined && { callsOfCaller: options.callsOfCaller }),
   });
   adminAt(running.adminUrl);
   const adminUrl = running.adminUrl ?? '';

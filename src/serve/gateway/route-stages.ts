@@ -118,7 +118,8 @@ export function createWiring(
         principal === undefined || token === undefined
           ? stages.authenticate(token, call)
           : authentication?.accept(principal, token),
-      enter: processScope.underWay.enter,
+      enter: (call: Call, principal: Principal | undefined) =>
+        processScope.underWay.enter(call, principal, config.limits.calls),
       leave: processScope.underWay.leave,
       limit: createLimit(route, limiters),
       hold: (token: PresentedToken | undefined, call: Call) =>

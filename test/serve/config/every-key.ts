@@ -184,6 +184,7 @@ const written: unknown = {
     request_headers: '8KiB',
     idle: '65s',
     json_members: 20_000,
+    calls: 4096,
     json_depth: 64,
     rate: { requests: 100, per: '1s', burst: 200, by: 'client' },
     failures: { requests: 30, per: '1m' },

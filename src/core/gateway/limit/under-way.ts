@@ -5,8 +5,6 @@ import type { Call } from '../../model/call.ts';
 import { Denial } from '../../model/denial.ts';
 import type { Principal } from '../../model/principal.ts';
 
-/** The most calls of one caller: an open stream holds about 45 KiB, a long answer that the client does not read 260. */
-const MAX_OF_CALLER = 2_048;
 const RETRY_SECONDS = 1;
 
 /**
@@ -14,23 +12,24 @@ const RETRY_SECONDS = 1;
  * that a client does not read. A caller is a subject, else a client, else an address.
  */
 export class UnderWay {
-  readonly #most: number;
   readonly #calls = new OwnerCounts();
 
-  constructor(most = MAX_OF_CALLER) {
-    this.#most = most;
-  }
-
-  /** Counts a call. @returns its caller, for {@link leave}. @throws {Denial} `calls.no_room` */
-  readonly enter = ({ client }: Call, principal: Principal | undefined): string => {
+  /**
+   * Counts a call.
+   *
+   * @param most The most calls of one caller.
+   * @returns its caller, for {@link leave}.
+   * @throws {Denial} `calls.no_room`
+   */
+  enter({ client }: Call, principal: Principal | undefined, most: number): string {
     const owner = principal?.callerKey ?? lengthPrefixed(['address', addressBlock(client)]);
-    if (this.#calls.of(owner) >= this.#most)
-      throw new Denial('calls.no_room', `${this.#most} calls of this caller are under way`, {
+    if (this.#calls.of(owner) >= most)
+      throw new Denial('calls.no_room', `${most} calls of this caller are under way`, {
         retryAfterSeconds: RETRY_SECONDS,
       });
     this.#calls.add(owner, 1);
     return owner;
-  };
+  }
 
   /** A call has ended. */
   readonly leave = (owner: string): void => this.#calls.add(owner, -1);
