@@ -29,6 +29,9 @@ interface LastHeader {
   readonly token: PresentedToken;
 }
 
+/** By socket, for all routes and configurations: a connection that an ingress keeps open meets many. */
+const lastHeaders = new WeakMap<object, LastHeader>();
+
 /**
  * Creates the reader of a request's access token, RFC 6750 §2.1: from the `Authorization` header and nowhere else.
  * With `servesDpop` it also accepts the scheme of RFC 9449 §7.1; the proof is checked once the token's binding is
@@ -41,11 +44,11 @@ interface LastHeader {
  *   RFC 6750 §2.
  */
 export function createTokenReader(servesDpop: boolean): (call: Call) => PresentedToken {
-  const lastHeaders = new WeakMap<object, LastHeader>();
   return ({ fields: { authorization }, query, request: { socket } }) => {
     if (authorization === undefined) throw new Denial('credentials.missing', 'no Authorization header');
     const last = lastHeaders.get(socket);
-    if (last !== undefined && query === '' && last.authorization === authorization) return last.token;
+    const isTheSame = last !== undefined && query === '' && last.authorization === authorization;
+    if (isTheSame && (servesDpop || last.token.scheme === 'bearer')) return last.token;
     const token = presentedToken(authorization, query, servesDpop);
     if (authorization.length > MAX_REMEMBERED) return token;
     rememberWhileOpen(lastHeaders, socket, { authorization, token });

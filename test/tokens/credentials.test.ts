@@ -24,6 +24,21 @@ describe('a reused connection', () => {
     expect(tokenKey(elsewhere)).toBe(tokenKey(first));
   });
 
+  test('is remembered once, however many routes and configurations it meets', () => {
+    const socket = new Socket();
+    const readers = Array.from({ length: 20 }, () => createTokenReader(false));
+    const tokens = readers.map((read) => read(call('Bearer one', socket)));
+    expect(new Set(tokens).size).toBe(1);
+    expect(socket.listenerCount('close')).toBe(1);
+  });
+
+  test('that repeats a DPoP token is refused by a route that takes none', () => {
+    const socket = new Socket();
+    createTokenReader(true)(call('DPoP one', socket));
+    const denial: unknown = expect.objectContaining({ reason: 'credentials.missing' });
+    expect(() => createTokenReader(false)(call('DPoP one', socket))).toThrow(denial);
+  });
+
   // Node keeps a closed socket until the next full collection of garbage, and with it whatever is remembered for it.
   test('frees its token once it is closed', async () => {
     const read = createTokenReader(false);
