@@ -215,12 +215,14 @@ export function createApprovalHandler(
       if (!isId(state)) throw new errors.SessionNotFound('no request is named');
       return redirect(response, `${issuer}/approval/${state}`);
     }
+    const isDecision = place !== INBOX && request.method === 'POST';
+    if (isDecision) requireSameOrigin(request, origin);
+    // Before the session: a person whose right ended while the form arrived must not decide.
+    const form = isDecision ? await readForm(request) : undefined;
     const who = await signedIn(request, response);
     if (place === INBOX) return who === undefined ? sendToSignIn(response, INBOX) : showInbox(response, who);
     const id = place.slice('approval/'.length);
-    if (request.method === 'POST') {
-      requireSameOrigin(request, origin);
-      const form = await readForm(request);
+    if (form !== undefined) {
       if (who === undefined) throw new errors.SessionNotFound('not signed in');
       if (!isSameSecret(form.get('token') ?? '', formTokenOf(who.session, id)))
         throw new errors.InvalidRequest(texts.failed.crossSite);

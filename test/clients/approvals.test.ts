@@ -1,4 +1,6 @@
 /** From the refusal in a client to the executed call: a person signs in and approves it on a page, in a real browser. */
+import { once } from 'node:events';
+import { request } from 'node:http';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postCall } from '../support/mcp-message.ts';
 import { startBeforeAll } from '../support/start-before.ts';
@@ -200,5 +202,38 @@ describe.skipIf(!hasChromium)('in Chromium', () => {
       await keepScreenshot(page, 'approval-own');
     });
     expect((await transfer({ from: 'acc-1', to: 'acc-2', amount: 7000 })).status).toBe(403);
+  });
+
+  test('R-329: a decision counts only if its person is signed in when its last byte arrives', async () => {
+    const args = { from: 'acc-1', to: 'acc-2', amount: 7500 };
+    const refused = await transfer(args);
+    await withPage(browser, async (page) => {
+      await page.goto(urlOf(refused));
+      const [digest = '', token = ''] = await Promise.all(
+        ['digest', 'token'].map(async (name) => page.locator(`input[name=${name}]`).inputValue()),
+      );
+      const form = new URLSearchParams({ decision: 'approve', digest, token }).toString();
+      const cookies = (await page.context().cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
+      const parked = request(page.url(), {
+        method: 'POST',
+        headers: {
+          cookie: cookies,
+          origin: world.issuer,
+          'content-type': 'application/x-www-form-urlencoded',
+          'content-length': form.length,
+          expect: '100-continue',
+        },
+      });
+      parked.write(form.slice(0, -1));
+      await once(parked, 'continue');
+      await page.getByRole('link', { name: 'Sign out' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+      parked.end(form.slice(-1));
+      const [answer] = (await once(parked, 'response')) as [{ statusCode: number; resume(): void }];
+      answer.resume();
+      expect(answer.statusCode).toBe(400);
+    });
+    expect((await transfer(args)).status).toBe(403);
   });
 });
