@@ -86,11 +86,12 @@ export class LockComparison {
   innerVerdict(name: string): 'approved' | 'unverified' | ChangedDefinition {
     const tool = { kind: 'tool', name } as const;
     const verdict = this.verdict(tool);
-    if (typeof verdict === 'string' || verdict.difference !== 'new') return verdict;
+    const key = definitionKey(tool);
+    if (this.#approved.has(key)) return verdict;
     if (!this.#hasLooked) return 'unverified';
     // Where names are no longer remembered, any of them may be shown.
     const mayBeForgotten = this.#unapproved.size >= MAX_NEW || name.length > MAX_NAME;
-    return mayBeForgotten || this.#unapproved.has(definitionKey(tool)) ? verdict : 'approved';
+    return mayBeForgotten || this.#unapproved.has(key) ? verdict : 'approved';
   }
 
   /** What differs now. Definitions that no list has shown do not. */
@@ -125,21 +126,21 @@ export class LockComparison {
   #note(definition: Definition, isTwice: boolean): readonly Sighting[] {
     const key = definitionKey(definition);
     const known = this.#seen.get(key) ?? this.#unapproved.get(key);
-    if (known !== undefined) this.#duringLook?.add(key);
     const approved = this.#approved.get(key);
     const isApproved = approved !== undefined;
-    // Only approved schemas are kept and compiled: a server may show anything, as often as it likes.
-    const strict = approved?.sha256 === definition.sha256 && definition.kind === 'tool' ? this.strict : undefined;
-    const lacksSchemas = strict?.has(definition.name) === false && definition.schemas !== undefined;
-    if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice && !lacksSchemas) return [];
     if (!isApproved && definition.name.length > MAX_NAME) return [];
+    this.#duringLook?.add(key);
+    // Only approved schemas are kept and compiled: a server may show anything, as often as it likes.
+    const mayKeep = approved?.sha256 === definition.sha256 && definition.schemas !== undefined;
+    const strict = mayKeep ? this.strict : undefined;
+    const lacksSchemas = strict?.has(definition.name) === false;
+    if (known?.definition.sha256 === definition.sha256 && known.isTwice === isTwice && !lacksSchemas) return [];
     strict?.take(definition);
     // The members of what was not approved say nothing.
     const { schemas, ...plain } = definition;
     const kept = strict === undefined ? plain : { ...plain, schemas };
     const sighting = { definition: isApproved ? kept : { ...plain, members: {} }, isTwice };
     (isApproved ? this.#seen : this.#unapproved).set(key, sighting);
-    this.#duringLook?.add(key);
     // The server chooses names, and must not fill the memory.
     for (const oldest of this.#unapproved.keys()) {
       if (this.#unapproved.size <= MAX_NEW) break;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { differences, inWords, keysTwiceIn, LockComparison } from '../../../src/capabilities/lock/comparison.ts';
-import { definitionOf } from '../../../src/mcp/guarded-message.ts';
+import { StrictCalls } from '../../../src/capabilities/lock/strict-calls.ts';
+import { definitionOf, definitionsIn } from '../../../src/mcp/guarded-message.ts';
 import { type Definition, definitionKey, type Definitions } from '../../../src/mcp/definitions.ts';
 
 const tool = (name: string, more: object = {}): Definition => definitionOf('tool', name, { name, ...more });
@@ -202,4 +203,54 @@ test('what has no canonical text was never approved', () => {
 
 test('finds the keys that stand more than once', () => {
   expect([...keysTwiceIn([tool('a'), prompt('a'), tool('b'), tool('a'), tool('a')])]).toEqual(['tool a']);
+});
+
+describe('with calls: strict', () => {
+  const read = (entry: object): Definition => definitionsIn('tool', [entry])[0] as Definition;
+  const typed = read({ name: 'pay', inputSchema: { type: 'object' } });
+  const untyped = read({ name: 'pay' });
+
+  test('an approved tool whose schemas cannot be used differs, and a prompt of its name does not', () => {
+    const samePrompt = prompt('pay');
+    const comparison = new LockComparison(approving(untyped, samePrompt), new StrictCalls());
+    comparison.look([untyped, samePrompt]);
+    const changed = { kind: 'tool', name: 'pay', difference: 'changed', members: [], fault: 'no inputSchema' };
+    expect(comparison.differing()).toEqual([changed]);
+    expect(comparison.verdict(untyped)).toEqual(changed);
+    expect(verdict(comparison, 'pay')).toBe('tool "pay" its schemas cannot be used: no inputSchema');
+    expect(comparison.verdict(samePrompt)).toBe('approved');
+  });
+
+  test('a change is what counts of a tool whose approved schemas cannot be used', () => {
+    const comparison = new LockComparison(approving(untyped), new StrictCalls());
+    comparison.look([untyped]);
+    comparison.look([read({ name: 'pay', title: 'evil' })]);
+    expect(verdict(comparison, 'pay')).toBe('tool "pay": title changed');
+  });
+
+  test('another lock takes the schemas that were seen before', () => {
+    const comparison = new LockComparison(approving(typed), new StrictCalls());
+    comparison.look([typed]);
+    expect(comparison.sightings()).toEqual([{ definition: typed, isTwice: false }]);
+    expect(comparison.with(approving(typed), new StrictCalls()).strict?.has('pay')).toBe(true);
+  });
+
+  test('a tool that is known without its schemas is noted again with them, and only then', () => {
+    const comparison = new LockComparison(approving(typed), new StrictCalls());
+    const { schemas, ...bare } = typed;
+    expect(schemas).toBeDefined();
+    expect(comparison.pass([bare])).toHaveLength(1);
+    expect(comparison.pass([bare])).toEqual([]);
+    expect(comparison.pass([typed])).toEqual([{ definition: typed, isTwice: false }]);
+    expect(comparison.pass([typed])).toEqual([]);
+  });
+});
+
+test('a tool that another one calls is approved where the server hides it, by a name that is remembered', () => {
+  const comparison = new LockComparison(approving(pay));
+  comparison.look([pay]);
+  expect([256, 257].map((length) => comparison.innerVerdict('x'.repeat(length)))).toMatchObject([
+    'approved',
+    { difference: 'new' },
+  ]);
 });

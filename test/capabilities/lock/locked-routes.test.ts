@@ -113,6 +113,33 @@ test('a configuration with the same lock and server keeps what was compared', as
   expect([asked.length, counts.length, events.length]).toEqual([3, 2, 1]);
 });
 
+test('a configuration with other header fields for the questions is compared anew', async () => {
+  const withField = (value: string): Route => {
+    const route = routeWith(lockOf('deny', pay));
+    const ownFields = { addTo: (fields: string[]) => void fields.push('x-key', value) };
+    return { ...route, upstream: { ...route.upstream, ownFields } } as unknown as Route;
+  };
+  await compared(withField('a'));
+  use(withField('a'));
+  await timers.pass(MINUTE);
+  expect(events).toEqual(['info: definitions are compared']);
+  use(withField('b'));
+  expect(outcome(withField('b'))).toBe('allowed');
+  await timers.pass(MINUTE);
+  expect(events).toHaveLength(2);
+});
+
+test('a look does not undo what a client was shown meanwhile', async () => {
+  const route = await compared();
+  const held = Promise.withResolvers<readonly Definition[]>();
+  shown = held.promise;
+  await timers.pass(5 * MINUTE);
+  routes.of(route)?.guarded(answer({ name: 'pay', title: 'evil' }));
+  held.resolve([pay]);
+  await timers.pass(0);
+  expect([asked.length, outcome(route)]).toEqual([2, 'tool.changed']);
+});
+
 test('a call that is refused makes the gateway look again, and the next call is served', async () => {
   shown = [evil];
   const route = routeWith(lockOf('deny', pay));
@@ -367,6 +394,30 @@ describe('calls: strict', () => {
     use(second);
     await timers.pass(MINUTE);
     expect(outcome(second)).toBe('allowed');
+  });
+
+  test('the number of schemas of all servers has a limit too', async () => {
+    const many = Array.from({ length: 5000 }, (_, at) => withSchema(at === 0 ? 'pay' : `t${at}`, 0));
+    const [first, second] = [strictRoute('first', ...many), strictRoute('second', withSchema('pay', 1))];
+    shown = many;
+    await compared(first);
+    routes.of(first);
+    routes.of(second);
+    shown = [withSchema('pay', 1)];
+    routes.use([first, second]);
+    await timers.pass(0);
+    expect([outcome(first), outcome(second)]).toEqual(['allowed', 'tool.changed']);
+  });
+
+  test('servers whose calls are not judged leave all the room', async () => {
+    shown = [withSchema('pay', 1)];
+    const plain = routeWith(lockOf('deny', ...shown), 'http://plain', '/mcp', 'plain');
+    const strict = strictRoute('strict', ...shown);
+    routes.of(plain);
+    routes.of(strict);
+    routes.use([plain, strict]);
+    await timers.pass(0);
+    expect([outcome(plain), outcome(strict)]).toEqual(['allowed', 'allowed']);
   });
 
   test('schemas that were not approved are neither kept nor told to other processes', async () => {

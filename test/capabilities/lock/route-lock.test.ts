@@ -1,14 +1,22 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LockComparison } from '../../../src/capabilities/lock/comparison.ts';
-import { createRouteLock, type RouteLock, type RouteLockParts } from '../../../src/capabilities/lock/locked-routes.ts';
-import { definitionOf } from '../../../src/mcp/guarded-message.ts';
+import {
+  createRouteLock,
+  onLockedRoute,
+  type RouteLock,
+  type RouteLockParts,
+} from '../../../src/capabilities/lock/locked-routes.ts';
+import { StrictCalls } from '../../../src/capabilities/lock/strict-calls.ts';
+import { definitionOf, definitionsIn } from '../../../src/mcp/guarded-message.ts';
+import type { Call } from '../../../src/core/model/call.ts';
 import { Denial } from '../../../src/core/model/denial.ts';
-import type { Action } from '../../../src/core/model/grant.ts';
+import type { Action, Grant } from '../../../src/core/model/grant.ts';
 import { type Definition, type DefinitionKind, definitionKey } from '../../../src/mcp/definitions.ts';
 import type { Lock } from '../../../src/capabilities/lock/settings.ts';
 import type { McpTarget } from '../../../src/core/model/policy.ts';
 import { orDenial } from '../../support/denial.ts';
 import type { Route } from '../../../src/core/model/route.ts';
+import { call as toolCall, message } from '../../core/policy/caller.ts';
 
 const definition = (kind: DefinitionKind, name: string, more: object = {}): Definition =>
   definitionOf(kind, name, { name, ...more });
@@ -30,12 +38,18 @@ let inner: readonly string[] = [];
 const route = {
   policy: {
     because: ({ kind, name }: McpTarget) => `Ask for the ${kind} ${name}.`,
-    innerCalls: () => inner.map((name) => ({ targets: [{ kind: 'tool', name }] })),
+    innerCalls: () => inner.map((name) => toolCall(name, {})),
+    callsOthers: () => false,
   },
 } as unknown as Route;
 
-function lockWith(mode: Lock['mode'], parts: Partial<RouteLockParts> = {}, using = comparison): RouteLock {
-  return createRouteLock(route, { mode, approved }, using, {
+function lockWith(
+  mode: Lock['mode'],
+  parts: Partial<RouteLockParts> = {},
+  using = comparison,
+  lock: Pick<Lock, 'approved'> = { approved },
+): RouteLock {
+  return createRouteLock(route, { mode, ...lock }, using, {
     noted: () => (noted += 1),
     lookSoon: () => (asked += 1),
     unreadable: (detail) => unreadable.push(detail),
@@ -162,5 +176,121 @@ describe('an answer', () => {
   test('that announces a change makes the gateway look soon', () => {
     lockWith('deny').guarded('{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}');
     expect(asked).toBe(1);
+  });
+});
+
+const callOf = (name: string, args: object = {}): Action =>
+  ({ attempt: toolCall(name, args), messageId: 1 }) as unknown as Action;
+const callResult = (structuredContent: unknown): string =>
+  JSON.stringify({ id: 1, result: { content: [], structuredContent } });
+const [typedPay, typedRead] = definitionsIn('tool', [
+  {
+    name: 'pay',
+    inputSchema: { type: 'object', properties: { amount: {} }, required: ['amount'] },
+    outputSchema: { required: ['sum'] },
+  },
+  { name: 'read', inputSchema: { type: 'object' } },
+]) as [Definition, Definition];
+
+/** A lock with `calls: strict` on both tools, whose server showed these. */
+function strictLock(mode: Lock['mode'], ...shown: readonly Definition[]): RouteLock {
+  const both = new Map([typedPay, typedRead].map((each) => [definitionKey(each), each]));
+  const strict = new LockComparison(both, new StrictCalls());
+  strict.look(shown);
+  return lockWith(mode, {}, strict, { approved: both });
+}
+
+describe('with calls: strict', () => {
+  test('a lock says that it is', () => {
+    expect([strictLock('deny').isStrict, lockWith('deny').isStrict]).toEqual([true, false]);
+  });
+
+  test('a lock judges the results of tools with an output schema, and of no other', () => {
+    const lock = strictLock('deny', typedPay, typedRead);
+    expect([lock.judges(callOf('pay')), lock.judges(callOf('read'))]).toEqual([true, false]);
+    expect(lockWith('deny').judges(callOf('pay'))).toBe(false);
+  });
+
+  test('a call needs arguments as the schema says', () => {
+    const lock = strictLock('deny', typedPay, typedRead);
+    expect(denialOf(lock, callOf('pay', { amount: 5 }))).toBeUndefined();
+    expect(denialOf(lock, callOf('pay'))).toMatchObject({ reason: 'arguments.invalid', rule: 'calls' });
+    expect(denialOf(strictLock('report', typedPay, typedRead), callOf('pay'))).toBeUndefined();
+  });
+
+  test('a call whose schema was not seen is refused until the next look', () => {
+    const denial = denialOf(strictLock('deny', typedRead), callOf('pay', { amount: 5 }));
+    expect(denial).toMatchObject({ reason: 'lock.unverified', rule: 'lock', retryAfterSeconds: 2.5 });
+    expect(denial).not.toHaveProperty('data.tool');
+    expect(asked).toBe(1);
+  });
+
+  test('an inner call needs a schema that was seen, but for a tool that the server hides', () => {
+    const lock = strictLock('deny', typedPay);
+    const outer = callOf('pay', { amount: 5 });
+    inner = ['hidden'];
+    expect(denialOf(lock, outer)).toBeUndefined();
+    inner = ['read'];
+    expect(denialOf(lock, outer)).toMatchObject({ reason: 'lock.unverified', data: { tool: 'read' } });
+    expect(denialOf(strictLock('deny', typedPay, typedRead), outer)).toBeUndefined();
+  });
+
+  test('under deny a result needs what its tool announces, and lists lose what was not approved', () => {
+    const lock = strictLock('deny', typedPay, typedRead);
+    const guarded = (text: string) => orDenial(() => lock.guarded(text, undefined, callOf('pay')));
+    expect(guarded(callResult({ sum: 5 }))).toBeUndefined();
+    expect(guarded(callResult({}))).toMatchObject({ reason: 'upstream.invalid' });
+    expect(guarded(JSON.stringify({ id: 2, result: { tools: [evil] } }))).toBe(
+      JSON.stringify({ id: 2, result: { tools: [] } }),
+    );
+  });
+
+  test('under report, for no call, and without strict no result is judged', () => {
+    const report = strictLock('report', typedPay, typedRead);
+    expect(report.guarded(callResult({}), undefined, callOf('pay'))).toBeUndefined();
+    expect(unreadable).toEqual([]);
+    expect(strictLock('deny', typedPay, typedRead).guarded(callResult({}))).toBeUndefined();
+    expect(lockWith('deny').guarded(callResult({}), undefined, callOf('pay'))).toBeUndefined();
+  });
+});
+
+describe('a route with a lock', () => {
+  test('reads all arguments and judges results only with calls: strict', () => {
+    const [strict, plain] = [onLockedRoute(strictLock('deny', typedPay, typedRead)), onLockedRoute(lockWith('deny'))];
+    expect(strict.readsArguments).toBe(true);
+    expect([strict.answers?.judges?.(callOf('pay')), strict.answers?.judges?.(callOf('read'))]).toEqual([true, false]);
+    expect([plain.readsArguments, plain.answers?.judges]).toEqual([undefined, undefined]);
+  });
+
+  test('guards answers under deny, and only reads them under report', () => {
+    const does = (['deny', 'report'] as const).map((mode) => onLockedRoute(lockWith(mode)).answers?.does);
+    expect(does).toEqual(['guards', 'reads']);
+  });
+
+  test('requires what was approved of each call, and again of one whose stream is open', () => {
+    const { gate } = onLockedRoute(lockWith('deny'));
+    const grant = { action: callOf('pay') } as unknown as Grant;
+    const reasons = [() => gate?.enter({} as Call, grant), () => gate?.reconsider?.(grant)].map((each) =>
+      orDenial(each),
+    );
+    expect(reasons).toMatchObject([{ reason: 'lock.unverified' }, { reason: 'lock.unverified' }]);
+    comparison.look([pay, plan]);
+    expect([gate?.enter({} as Call, grant), gate?.reconsider?.(grant)]).toEqual([undefined, undefined]);
+  });
+
+  test('takes definitions out of answers, and knows a whole list by what the client asked for', () => {
+    const { answers } = onLockedRoute(lockWith('deny'));
+    const body = Buffer.from('{"method":"tools/list","params":{}}');
+    const list = { attempt: message('tools/list'), body } as unknown as Action;
+    expect(answers?.take(listing({ name: 'pay' }, { name: 'new' }), list)).toBe(listing({ name: 'pay' }));
+    expect(comparison.differing()).toMatchObject([{ name: 'new' }]);
+    answers?.take(listing({ name: 'pay' }), list);
+    expect(comparison.differing()).toEqual([]);
+  });
+
+  test('judges what it takes by the call that is answered', () => {
+    const { answers } = onLockedRoute(strictLock('deny', typedPay, typedRead));
+    expect(orDenial(() => answers?.take(callResult({}), callOf('pay')))).toMatchObject({ reason: 'upstream.invalid' });
+    expect(answers?.take(callResult({}), callOf('read'))).toBeUndefined();
   });
 });
