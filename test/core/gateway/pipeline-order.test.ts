@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Denial } from '../../../src/core/model/denial.ts';
 import { heldTogether } from '../../../src/core/model/gate.ts';
 import type { CountedCall } from '../../../src/core/model/history.ts';
@@ -28,6 +28,11 @@ const granted = { call, grant, credential: 'credential', held, counted: heldToge
 const gates = words('lock approvals history decisions');
 const head = Buffer.from('head');
 
+/** The same call under a newer configuration. */
+const newerRoute = { name: 'newer' };
+const newerPrincipal = { subject: 'alice', scopes: ['read'] };
+const newerAction = { attempt: { kind: 'http' }, messageId: 8 };
+
 const answer = { status: 403, challenges: [] };
 
 /** What each step gives back where nothing goes wrong. */
@@ -46,18 +51,34 @@ const results: Readonly<Record<string, unknown>> = {
   hold: held,
   refuse: answer,
   'gateway.refuse': answer,
+  'newer.token': 'token',
+  'newer.accept': newerPrincipal,
+  'newer.readAction': newerAction,
+  'newer.authorize': grant,
+  'newer.obtain': 'credential',
+  'newer.hold': held,
+  'newer.refuse': answer,
 };
 
 type Steps = Readonly<Record<string, ((...given: readonly unknown[]) => unknown) | undefined>>;
 
+interface Circumstances {
+  readonly upgrade?: Buffer | undefined;
+  /** Its route in a configuration that came into force while the call was read. */
+  readonly newer?: object;
+  /** Whether the client has left. */
+  readonly closed?: boolean;
+}
+
 /** Serves one call by steps that write down their names and what they were given; `other` steps do something else. */
-async function served(other: Steps = {}, upgrade?: Buffer) {
+async function served(other: Steps = {}, { upgrade, newer, closed = false }: Circumstances = {}) {
   const steps: [name: string, ...given: unknown[]][] = [];
   const step =
     (name: string) =>
     (...given: readonly unknown[]): unknown => {
       steps.push([name, ...given]);
-      return other[name]?.(...given) ?? results[name];
+      const act = other[name];
+      return act === undefined ? results[name] : act(...given);
     };
   const all = (names: readonly string[], of = ''): object =>
     Object.fromEntries(names.map((name) => [name, step(`${of}${name}`)]));
@@ -69,13 +90,23 @@ async function served(other: Steps = {}, upgrade?: Buffer) {
     gates: gates.filter((name) => !(name in other) || other[name] !== undefined).map((name) => ({ enter: step(name) })),
     ...all(['hold', 'confirm', 'forward', 'forwardUpgrade', 'refuse']),
   } as unknown as Stages;
+  const newerStages = {
+    route: newer,
+    ...all(
+      words('allow admit admitUpgrade token accept readAction hold authorize confirm forward refuse leave'),
+      'newer.',
+    ),
+    credential: { obtain: step('newer.obtain') },
+    gates: [],
+  } as unknown as Stages;
   const gateway = {
     ...all(['arrive', 'canonical', 'publish', 'record', 'answered', 'failed']),
     ...all(['refuse'], 'gateway.'),
     route: (routed: unknown) => step('route')(routed) ?? stages,
-    newest: () => gateway,
+    newest: () =>
+      newer === undefined ? gateway : { route: (routed: unknown) => step('newer.route')(routed) ?? newerStages },
   } as unknown as Gateway;
-  const response = Object.assign(new EventEmitter(), { statusCode: 200 });
+  const response = Object.assign(new EventEmitter(), { statusCode: 200, closed });
   await serve(gateway, request, response as unknown as ServerResponse, upgrade);
   const record = steps.find(([name]) => name === 'record')?.[1];
   return { steps, names: steps.map(([name]) => name), record, response };
@@ -138,7 +169,7 @@ describe('each step gets the results of the steps before it', () => {
   });
 
   test('forwards an upgrade with the bytes after its head', async () => {
-    const { steps, names } = await served({}, head);
+    const { steps, names } = await served({}, { upgrade: head });
     const asUpgrade = whole.flatMap((name) => (name === 'admit' ? ['admit', 'admitUpgrade'] : name));
     expect(names).toEqual([...asUpgrade.slice(0, -1), 'forwardUpgrade']);
     expect(steps.find(([name]) => name === 'admitUpgrade')).toEqual(['admitUpgrade', call]);
@@ -159,6 +190,99 @@ describe('each step gets the results of the steps before it', () => {
 
   test.each(['publish', 'preflight'])('runs no step after %s has answered', async (name) => {
     expect((await served({ [name]: () => true })).names).toEqual(whole.slice(0, whole.indexOf(name) + 1));
+  });
+});
+
+describe('under a configuration that came into force while the call was read', () => {
+  test('the newest one decides, and what it reads counts', async () => {
+    const { steps, record } = await served({}, { newer: newerRoute });
+    expect(steps.slice(whole.indexOf('readAction'))).toEqual([
+      ['readAction', call, principal],
+      ['newer.route', call],
+      ['newer.allow', call],
+      ['newer.admit', call],
+      ['newer.token', call],
+      ['newer.accept', principal, 'token', call],
+      ['newer.readAction', call, newerPrincipal],
+      ['newer.hold', 'token', call],
+      ['newer.authorize', newerPrincipal, newerAction],
+      ['newer.obtain', grant, 'token'],
+      ['newer.confirm', { call, grant, held }],
+      ['record', expect.anything()],
+      ['newer.forward', { call, grant, credential: 'credential', held, counted: undefined }],
+    ]);
+    expect(record).toMatchObject({ route: newerRoute, principal: newerPrincipal, attempt: newerAction.attempt });
+  });
+
+  test('a body is read once', async () => {
+    const read = { ...action, body: Buffer.from('{}') };
+    const { steps, names } = await served({ readAction: () => read }, { newer: newerRoute });
+    expect(names).not.toContain('newer.readAction');
+    expect(steps.find(([name]) => name === 'newer.authorize')).toEqual(['newer.authorize', newerPrincipal, read]);
+  });
+
+  test.each([
+    [head, ['newer.allow', 'newer.admit', 'newer.admitUpgrade', 'newer.token']],
+    [undefined, ['newer.allow', 'newer.admit', 'newer.token', 'newer.accept']],
+  ])('only an upgrade needs a route that serves it: %s', async (upgrade, expected) => {
+    const { names } = await served({}, { upgrade, newer: newerRoute });
+    const from = names.indexOf('newer.allow');
+    expect(names.slice(from, from + expected.length)).toEqual(expected);
+  });
+
+  test.each([{ protocol: 'mcp' }, { isOwn: true }])('refuses a path that leads to another kind: %j', async (kind) => {
+    const { steps, names } = await served({}, { newer: { ...newerRoute, ...kind } });
+    expect(names.slice(-3)).toEqual(['newer.route', 'refuse', 'record']);
+    const unknown: unknown = expect.objectContaining({
+      reason: 'route.unknown',
+      detail: 'its path leads elsewhere now',
+    });
+    expect(steps.at(-2)).toEqual(['refuse', call, unknown, action]);
+  });
+});
+
+describe('a call that took long to arrive', () => {
+  const now = performance.now.bind(performance);
+  afterEach(() => {
+    performance.now = now;
+  });
+
+  const servedAfter = async (ms: number, hold: unknown) => {
+    performance.now = () => 50_000;
+    return served({ canonical: () => ({ ...call, startedAt: 50_000 - ms }), hold: () => hold });
+  };
+
+  test.each([
+    [30_000, 0],
+    [30_001, 1],
+  ])('has its token validated again only after more than 30 s: %d ms', async (ms, times) => {
+    let validated = 0;
+    const { names } = await servedAfter(ms, { ...held, revalidate: () => (validated += 1) });
+    expect(validated).toBe(times);
+    expect(names.at(-1)).toBe('forward');
+  });
+
+  test('needs none on a public route', async () => {
+    expect((await servedAfter(30_001, undefined)).names.at(-1)).toBe('forward');
+  });
+});
+
+describe('a call under way', () => {
+  test('is counted until its response closes', async () => {
+    const { steps, response } = await served({ enter: () => 'owner' });
+    expect(steps.map(([name]) => name)).not.toContain('leave');
+    response.emit('close');
+    expect(steps.slice(-2)).toEqual([
+      ['leave', 'owner'],
+      ['answered', route, call, 499],
+    ]);
+  });
+
+  test('is not counted if its client has left, nor counted no longer', async () => {
+    const { steps, response } = await served({}, { closed: true });
+    response.emit('close');
+    const names = steps.map(([name]) => name);
+    expect([names.includes('enter'), names.includes('leave')]).toEqual([false, false]);
   });
 });
 
@@ -234,7 +358,7 @@ describe('records no second decision for an error after a call was allowed', () 
   test('at any time in an upgrade', async () => {
     const later = (...given: readonly unknown[]): unknown => (given.at(-1) as (denial: Denial) => void)(denial);
     for (const forwardUpgrade of [later, () => Promise.reject(denial)]) {
-      const { names } = await served({ forwardUpgrade }, head);
+      const { names } = await served({ forwardUpgrade }, { upgrade: head });
       expect(names.slice(-3)).toEqual(['forwardUpgrade', 'failed', 'refuse']);
     }
   });
