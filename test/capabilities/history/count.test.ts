@@ -102,6 +102,12 @@ test('a call that no rule concerns is neither counted nor judged', async () => {
   expect(counting(ledger)(callOf('other'))).toBeUndefined();
   expect(counting(ledger)({ kind: 'http' })).toBeUndefined();
   await judge(ledger, callOf('other'));
+  const { plan } = compilePolicy('plain', { tools: { pay: {} } }).decide(caller(), callOf('pay'));
+  const grant = {
+    ...grantOf(routeOf(), callOf('pay'), {}, caller()),
+    decision: { allow: true as const, rule: '', plan },
+  };
+  expect(createCount(routeOf(), { ledger, onReturned: () => {} })?.(request, grant)).toBeUndefined();
   expect(reserved).toEqual([]);
 });
 
@@ -213,6 +219,7 @@ describe('refuses', () => {
         retryAfterSeconds: 6,
       },
     ],
+    [callOf('pay', { id: 1, amount: 5 }), failedAt(1, 5001), { reason: 'quota.exceeded', retryAfterSeconds: 6 }],
     [
       callOf('mail'),
       failedAt(0, 5000),
