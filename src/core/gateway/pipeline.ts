@@ -61,7 +61,8 @@ export interface Stages {
   /** Sends the call to the upstream, and the answer to the client until its last byte. `forward/forward.ts` */
   forward(granted: GrantedCall): Promise<void>;
   /**
-   * Sends a WebSocket handshake to the upstream, with the bytes after its header section. A capability does it.
+   * Sends a WebSocket handshake to the upstream, with the bytes after its header section. A capability does it:
+   * `capabilities/all.ts`
    *
    * @param refuse Called at most once, if the upstream does not answer the handshake.
    */
