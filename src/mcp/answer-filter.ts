@@ -69,11 +69,11 @@ export function answerFilter(
     if (part.does === 'guards') guard = both(guard, taken);
     else readings.push(taken);
   }
-  const judging = answers.filter(({ judges }) => judges !== undefined);
-  const origin = { counted: counted?.id, tool: judging.length > 0 ? calledTool(attempt) : undefined };
+  const judges = answers.map((part) => part.judges).filter((judge) => judge !== undefined);
+  const origin = { counted: counted?.id, tool: judges.length > 0 ? calledTool(attempt) : undefined };
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, origin);
   // What is judged is read, however long it is.
-  const passesUnread = judging.some(({ judges }) => judges?.(grant.action)) ? undefined : unreadId(grant.action);
+  const passesUnread = judges.some((judge) => judge(grant.action)) ? undefined : unreadId(grant.action);
   const withholds = guard !== undefined || lists !== undefined;
   const shown = withholds && report ? new Reported(guard, lists, visible, report) : both(guard, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
@@ -100,7 +100,7 @@ export function answerFilter(
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
-        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId, judging.length > 0);
+        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId, judges.length > 0);
         filter = inTurn(filter, new EventIdFilter(bindId));
       }
       const reader = asked && filterOf(answer, status, asked.reading);
@@ -163,7 +163,7 @@ function isAnswerTo({ attempt, messageId }: Action): ((text: string) => boolean)
 /** The id of a request whose answer holds no list, as that of `tools/call`; undefined for any other request. */
 function unreadId({ attempt, messageId }: Action): string | number | undefined {
   const holdsNoList = attempt.kind === 'mcp' && attempt.method.allowedBy === 'target';
-  return holdsNoList && messageId !== null && typeof messageId !== 'object' ? messageId : undefined;
+  return holdsNoList && typeof messageId !== 'object' ? messageId : undefined;
 }
 
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
