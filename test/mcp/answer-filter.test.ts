@@ -316,6 +316,10 @@ describe('the handles of an answer', () => {
     expect(sent(filter, result({ content: ['theirs'] }))).toBe(result({ content: ['theirs'] }));
     expect(sent(filter, theirs, compressed)).toBe('as it came');
     expect(sent(filter, theirs, plain, 202)).toBe('as it came');
+    const ofTask = filterOf({ attempt: message('tasks/get'), action });
+    expect(sent(ofTask, theirs, compressed)).toBe('as it came');
+    const ofList = filterOf({ attempt: list, policy, action });
+    expect(() => sent(ofList, theirs, compressed)).toThrow(invalid);
   });
 
   test('name the counted call, and its tool where results are judged', () => {
@@ -392,8 +396,10 @@ describe('a counted call', () => {
   });
 
   test('stays counted if its answer cannot be read, which passes', () => {
-    for (const answer of [compressed, plain])
+    for (const answer of [compressed, plain]) {
       expect(sent(filterOf({ counted }), result({}), answer)).toBe('as it came');
+      expect(() => sent(filterOf({ counted, policy, attempt: list }), result({}), answer)).toThrow(invalid);
+    }
     expect(settled).toEqual([]);
   });
 
@@ -410,7 +416,12 @@ describe('a counted call', () => {
   });
 
   test.each<[string, Denial | Error, Partial<Action>, readonly unknown[]]>([
-    ['that names it', new Denial('upstream.invalid', 'x', { messageId: 1 }), {}, [['returned', expect.any(String)]]],
+    [
+      'that names it',
+      new Denial('upstream.invalid', 'x', { messageId: 1 }),
+      {},
+      [['returned', 'the gateway refused the answer']],
+    ],
     ['that names another', new Denial('upstream.invalid', 'x', { messageId: 2 }), {}, []],
     ['that names none', new Denial('upstream.invalid', 'x', { messageId: null }), { messageId: null }, []],
     ['of another kind', Object.assign(new TypeError('x'), { messageId: 1 }), {}, []],
@@ -476,12 +487,12 @@ describe('a capability', () => {
 });
 
 describe('an event of more than 8 MiB that must be read', () => {
-  const long = event(result({ content: 'x'.repeat(8 * 1024 * 1024) }));
+  const long = (id: unknown): string => event(result({ content: 'x'.repeat(8 * 1024 * 1024) }, id));
   const guards = replacing('guards', 'a', 'b');
-  const passes = (given: Given): boolean => {
+  const passes = (given: Given, id: unknown): boolean => {
     const filter = filterOf({ answers: [guards], ...given, action: { ...modern, ...given.action } });
     try {
-      return sent(filter, long, events) === long;
+      return sent(filter, long(id), events) === long(id);
     } catch (error) {
       expect(error).toEqual(invalid);
       return false;
@@ -500,7 +511,11 @@ describe('an event of more than 8 MiB that must be read', () => {
     ['an answer to another id does not', { action: { messageId: 2 } }, false],
     ['an answer to an id that JavaScript cannot represent does not', { action: { messageId: {} } }, false],
     ['no message of a stream does', { attempt: http }, false],
-  ])('%s', (_what, given, expected) => expect(passes(given)).toBe(expected));
+  ])('%s', (_what, given, expected) => expect(passes(given, 1)).toBe(expected));
+
+  test('an answer to a message that gets none does not', () => {
+    expect(passes({ action: { messageId: null } }, null)).toBe(false);
+  });
 });
 
 describe('a report of what a caller does not get of a list', () => {
@@ -559,7 +574,7 @@ describe('a report of what a caller does not get of a list', () => {
       couldCall: (_principal: Principal, { kind }: McpTarget) => kind !== 'tool',
     } as Policy;
     const both = result({ tools: [{ name: 'a' }], prompts: [{ name: 'a' }, { name: 'b' }] });
-    expect(reported({ policy: named }, both)).toMatchObject([{ shown: 2, withheld: ['a'] }]);
+    expect(reported({ policy: named }, both)).toMatchObject([{ shown: 2, withheld: ['a'], by: ['policy'] }]);
   });
 
   test('has no method in a stream, nor where no message was sent', () => {
