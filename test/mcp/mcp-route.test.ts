@@ -58,13 +58,9 @@ test('a call presents the task that its caller got; a call that a proxy asks abo
 
 test('a call that waits for a person gets a state that it alone can send back', async () => {
   const mcp = open('/mcp');
-  const pay = call('pay');
-  body = {
-    jsonrpc: '2.0',
-    id: 1,
-    method: 'tools/call',
-    params: { name: 'pay', requestState: mcp.giveApprovalState(grantOf({ attempt: pay })) },
-  };
+  const requestState = mcp.giveApprovalState(grantOf({ attempt: call('pay') }));
+  expect(requestState).toMatch(/^[\w.-]+$/);
+  body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', requestState } };
   const action = await mcp.readAction(posted({}), alice);
   expect(JSON.parse(String(action.body))).toMatchObject({ params: { name: 'pay' } });
   expect(String(action.body)).not.toContain('requestState');

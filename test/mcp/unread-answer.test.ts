@@ -82,6 +82,7 @@ describe('an event does not pass whole', () => {
       'with an escape of three digits, behind which some parsers skip the quote',
       String.raw`{"id":7,"result":{"a":"\u000""}}`,
     ],
+    ['with an escape of two digits', String.raw`{"id":7,"result":{"a":"\u00"}}`],
     ['with an escape of other digits', String.raw`{"id":7,"result":{"a":"\ug000"}}`],
     ['with a list that another character ends', '{"id":7,"result":{"a":[1/}}'],
     ['with a number that JSON does not have', '{"id":7-,"result":{}}'],
