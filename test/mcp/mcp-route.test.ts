@@ -75,12 +75,17 @@ test('the headers of tools are learnt for one upstream, by each of its routes', 
     .choose({ isJson: true } as ResponseHeaders, 200);
   filter?.push(Buffer.from(list));
   filter?.end();
-  const _meta = {
+  const meta = {
     'io.modelcontextprotocol/protocolVersion': modern,
     'io.modelcontextprotocol/clientCapabilities': {},
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
   };
-  body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', arguments: { region: 'eu' }, _meta } };
+  body = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: 'pay', arguments: { region: 'eu' }, _meta: meta },
+  };
   const fields = { mcpProtocolVersion: modern, mcpMethod: 'tools/call', mcpName: 'pay' };
   const mismatch = expect.objectContaining({ reason: 'message.header_mismatch' }) as Denial;
   await expect(open('/a').readAction(posted(fields), alice)).rejects.toThrow(mismatch);
@@ -88,8 +93,10 @@ test('the headers of tools are learnt for one upstream, by each of its routes', 
 });
 
 test('a stream has an event for its end, and one for a refusal', () => {
-  const { endOfStream, refusalEvent } = open('/mcp').messages({ answers: [], askAboutList: undefined });
+  const messages = open('/mcp').messages({ answers: [], askAboutList: undefined });
   const action = { era: 'modern', attempt: message('subscriptions/listen'), messageId: 7 } as Action;
-  expect(endOfStream(action)).toContain('"resultType":"complete"');
-  expect(refusalEvent(action, 'decision', new Denial('upstream.invalid', ''))).toContain('"reason":"upstream.invalid"');
+  expect(messages.endOfStream(action)).toContain('"resultType":"complete"');
+  expect(messages.refusalEvent(action, 'decision', new Denial('upstream.invalid', ''))).toContain(
+    '"reason":"upstream.invalid"',
+  );
 });
