@@ -107,7 +107,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     newest: () => gateway,
     requireRight(scope, route, right) {
       const refused = open.refusalOf(right);
-      if (refused !== undefined) throw new Denial(refused.reason, 'the token was refused since the call began');
+      if (refused !== undefined) throw new Denial(refused, 'the token was refused since the call began');
       if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false, isSent: true });
     },
   };
@@ -179,7 +179,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
 
   function endIfRefused(stream: OpenStream): void {
     const refused = open.refusalOf(stream);
-    if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
+    if (refused !== undefined) return endFor(stream, refused, 'the token was refused');
     try {
       stream.revalidateEvery(gateway.reconsider(stream));
     } catch (error) {

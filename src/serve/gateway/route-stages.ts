@@ -105,7 +105,7 @@ export function createWiring(
   function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin, proofs: ProofTaker | undefined) {
     const authentication = route.public ? undefined : authentications(route, createPossession(route, proofs?.check));
     const methods = methodsOf(route);
-    const toleranceMs = Math.max(0, ...route.authorizationServers.map((server) => server.clockToleranceMs));
+    const toleranceOf = new Map(route.authorizationServers.map((each) => [each.issuer, each.clockToleranceMs]));
     const stages = {
       route,
       allow: allowed.require,
@@ -125,8 +125,8 @@ export function createWiring(
       hold: (token: PresentedToken | undefined, call: Call) =>
         token && { token, revalidate: () => newest().revalidate(token, call) },
       confirm(right: CallRight) {
-        const { expiresAt = Infinity } = right.grant.principal ?? {};
-        if (expiresAt * 1000 + toleranceMs <= clock())
+        const { expiresAt = Infinity, issuer = '' } = right.grant.principal ?? {};
+        if (expiresAt * 1000 + (toleranceOf.get(issuer) ?? 0) <= clock())
           throw new Denial('token.expired', 'the token expired while the call was under way');
         requireRight(route, right);
       },
