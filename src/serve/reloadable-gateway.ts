@@ -141,14 +141,16 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const before = clients;
     const prepared = await shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const ledBefore = leadOwnRequests(egress);
-    const configScope = configScopeOf(next, prepared.limiters);
+    const served = clientsOf(next);
+    let configScope: ConfigScope;
     try {
+      configScope = configScopeOf(next, served, prepared.limiters);
       const built = createGateway(next, configScope, processScope);
       gateway = tracing === undefined ? built : traced(built, tracing, next, processScope.listeners);
     } catch (error) {
       leadOwnRequests(ledBefore);
       prepared.drop();
-      closeUnlessIn(before, configScope.clients);
+      closeUnlessIn(before, served);
       throw error;
     }
     inForce = configScope;
@@ -165,9 +167,8 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }
 
-  function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
+  function configScopeOf(next: Config, served: Clients, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
-    const served = clientsOf(next);
     return {
       clients: served,
       limiters,
