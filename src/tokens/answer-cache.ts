@@ -58,7 +58,7 @@ export class AnswerCache<Value extends object> {
   readonly #isCurrent: (value: Value) => boolean;
   readonly #store: Store | undefined;
   readonly #flight = createSingleFlight<Value>();
-  /** How often {@link drop} was called: an answer that was in flight is older than what happened. */
+  /** How often {@link dropInFlight} was called: an answer that was in flight is older than what happened. */
   #drops = 0;
 
   constructor({ clock, max, maxBytes, isCurrent = () => true, store }: CacheParts<Value>) {
@@ -112,11 +112,14 @@ export class AnswerCache<Value extends object> {
     this.#unshare(key);
   }
 
-  /**
-   * Forgets the values that are meant, here and in the store, and returns them. No answer that is in flight is kept.
-   */
-  drop(isMeant: (value: Value) => boolean = () => false): readonly (readonly [key: string, value: Value])[] {
+  /** Keeps no answer that is in flight. The waiting callers get it. */
+  dropInFlight(): void {
     this.#drops += 1;
+  }
+
+  /** Forgets the values that are meant, here and in the store, and returns them. Keeps no answer that is in flight. */
+  drop(isMeant: (value: Value) => boolean): readonly (readonly [key: string, value: Value])[] {
+    this.dropInFlight();
     const dropped = [...(this.#answers?.entries() ?? [])].filter(([, value]) => isMeant(value));
     for (const [key] of dropped) this.delete(key);
     return dropped;
@@ -137,8 +140,7 @@ export class AnswerCache<Value extends object> {
     } catch (error) {
       if (error instanceof Denial) {
         const { refusal, detail } = error;
-        const keepMs = refusalMs?.(error) ?? 0;
-        if (keepMs > 0) this.#refusals?.set(key, { refusal, detail }, this.#clock() + keepMs);
+        this.#refusals?.set(key, { refusal, detail }, this.#clock() + (refusalMs?.(error) ?? 0));
         if (isTokenDenial(error)) this.#unshare(key);
       }
       throw error;

@@ -157,7 +157,7 @@ export function createSharedIntrospection(
       cache.delete(key);
     },
     drop(digests) {
-      cache.drop();
+      cache.dropInFlight();
       for (const digest of digests) cache.delete(keyOf(digest));
     },
   };

@@ -1,4 +1,4 @@
-import type { CryptoKey, JWTHeaderParameters, JWTPayload } from 'jose';
+import type { JWTHeaderParameters, JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose/jwt/verify';
 import { isObject, ownMember } from '../core/lib/json/own-member.ts';
@@ -166,7 +166,7 @@ async function verifiedByAny(token: string, find: JWTVerifyGetKey, options: JWTV
     // Without a `kid`, more than one key may fit while keys rotate.
     for await (const key of error) {
       try {
-        return await verifiedBy(token, key, options);
+        return await verifiedBy(token, async () => key, options);
       } catch (next) {
         if (!(next instanceof errors.JWSSignatureVerificationFailed)) throw next;
       }
@@ -178,17 +178,18 @@ async function verifiedByAny(token: string, find: JWTVerifyGetKey, options: JWTV
 /** Times that a token need not have. Null stands for none. */
 const optionalTimes: ReadonlySet<string> = new Set(['iat', 'nbf']);
 
-async function verifiedBy(token: string, key: CryptoKey | JWTVerifyGetKey, options: JWTVerifyOptions) {
+async function verifiedBy(token: string, find: JWTVerifyGetKey, options: JWTVerifyOptions) {
   try {
-    // jose has an overload for each.
-    return await (typeof key === 'function' ? jwtVerify(token, key, options) : jwtVerify(token, key, options));
+    return await jwtVerify(token, find, options);
   } catch (error) {
     if (!(error instanceof errors.JWTClaimValidationFailed) || !optionalTimes.has(error.claim)) throw error;
     const { payload } = error;
     if (payload[error.claim] !== null) throw error;
-    // jose has verified the signature and `typ`, and takes null for a time of a wrong type. It checks the rest again.
+    // jose has verified the signature and `typ`, and takes null for a time of a wrong type. It checks the rest again,
+    // in a JWT of `{"alg":"none"}`, which it does not write itself where a time is infinite (`1e999`).
     const { typ: _, ...claimOptions } = options;
-    UnsecuredJWT.decode(new UnsecuredJWT(withoutNulls(payload)).encode(), claimOptions);
+    const claims = Buffer.from(JSON.stringify(withoutNulls(payload))).toString('base64url');
+    UnsecuredJWT.decode(`eyJhbGciOiJub25lIn0.${claims}.`, claimOptions);
     return { payload, protectedHeader: decodeProtectedHeader(token) as JWTHeaderParameters };
   }
 }

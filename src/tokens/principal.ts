@@ -46,7 +46,7 @@ export function principalOf(
   if (typeof actors === 'string') throw new Denial('token.claims', actors);
   return {
     ...identity,
-    ...(actors !== undefined && { actors }),
+    actors,
     callerKey: callerKey(identity),
     grantedScopes,
     scopes: expandScopes(grantedScopes, hierarchy),

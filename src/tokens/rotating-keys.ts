@@ -102,7 +102,7 @@ const OCTETS = 32;
  */
 export function signEs256(input: string, key: KeyObject): string {
   // With `dsaEncoding: 'ieee-p1363'` Node writes this form itself, in twice the time: 124 µs, not 58 (Node 24.21).
-  const der = sign('sha256', Buffer.from(input, 'latin1'), key);
+  const der = sign('sha256', Buffer.from(input), key);
   // SEQUENCE { INTEGER r, INTEGER s }, X.690 §8.3: at most 72 octets on P-256, so that each length is one octet.
   const r = integer(der, 2);
   const s = integer(der, 4 + r.length);

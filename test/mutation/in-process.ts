@@ -41,6 +41,8 @@ let generation = 0;
 /** Milliseconds of the last run of each test. Quick tests run first, since they mostly decide. */
 const took = new Map<string, number>();
 const QUICK_MS = 10;
+/** Far longer than any of these tests waits. The time in which this process has work does not count. */
+const IDLE_MS = 3_000;
 
 registerHooks({
   resolve(specifier, context, next) {
@@ -72,6 +74,21 @@ async function load(): Promise<readonly Suite[]> {
   return suites;
 }
 
+/** Fails a test that waits for what never comes. The limit of Stryker is long, and ends the process. */
+async function unlessStuck(running: unknown): Promise<void> {
+  if (!(running instanceof Promise)) return;
+  const began = performance.eventLoopUtilization();
+  const stuck = Promise.withResolvers<never>();
+  const watch = setInterval(() => {
+    if (performance.eventLoopUtilization(began).idle > IDLE_MS) stuck.reject(new Error('the test waits without end'));
+  }, 100);
+  try {
+    await Promise.race([running, stuck.promise]);
+  } finally {
+    clearInterval(watch);
+  }
+}
+
 /** Runs the `wanted` tests. With `bail`, stops at the first failure. */
 async function run(suites: readonly Suite[], wanted: (test: Test) => boolean, bail: boolean): Promise<TestResult[]> {
   const results: TestResult[] = [];
@@ -83,7 +100,7 @@ async function run(suites: readonly Suite[], wanted: (test: Test) => boolean, ba
     mutation.currentTestId = test.id;
     try {
       for (const { before } of around) for (const body of before.each) await body();
-      await test.run();
+      await unlessStuck(test.run());
     } catch (error) {
       failure = String(error);
     }

@@ -23,13 +23,22 @@ export const parts: Readonly<Record<string, Part>> = {
   },
   respond: {
     // answer.ts writes to sockets, so that its tests start servers.
-    mutate: ['src/core/gateway/respond/!(answer).ts'],
-    tests: ['test/core/gateway/respond/*.test.ts', 'test/pins/challenges.test.ts'],
+    mutate: ['src/core/gateway/respond/!(answer).ts', 'src/serve/gateway/server-answers.ts'],
+    tests: [
+      'test/core/gateway/respond/*.test.ts',
+      'test/pins/challenges.test.ts',
+      'test/serve/gateway/server-answers.test.ts',
+    ],
     floor: 100,
   },
   pipeline: {
     mutate: ['src/core/gateway/pipeline.ts'],
     tests: ['test/core/gateway/pipeline-order.test.ts'],
+    floor: 100,
+  },
+  explain: {
+    mutate: ['src/analysis/review/explanation.ts'],
+    tests: ['test/analysis/review/explanation.test.ts'],
     floor: 100,
   },
   json: {
@@ -66,10 +75,10 @@ export const parts: Readonly<Record<string, Part>> = {
     floor: 100,
   },
   authenticate: {
-    // The tests of the other files of tokens/servers/ start servers. Limits on failures are not mutated yet.
+    // The tests of the other files of tokens/servers/ start servers.
     mutate: [
-      'src/tokens/!(failures).ts',
-      'src/capabilities/possession/*.ts',
+      'src/tokens/*.ts',
+      'src/capabilities/possession/{dpop-proof,nonces,opened,proof-check}.ts',
       'src/tokens/servers/client-authentication.ts',
     ],
     tests: [

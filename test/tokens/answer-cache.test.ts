@@ -111,7 +111,15 @@ describe('an answer', () => {
     const cache = replica(0);
     await cache.obtain('key', question);
     expect(cache.get('key')).toBeUndefined();
+    expect(cache.drop(() => true)).toEqual([]);
     expect(await cache.obtain('key', question)).toEqual({ of: 'answer 1' });
+  });
+
+  test('counts until it expires, unless a cache has another rule', async () => {
+    const cache = new AnswerCache<Value>({ clock: () => now, max: 1 });
+    await cache.obtain('key', question);
+    now += 59_999;
+    expect(cache.get('key')).toEqual({ of: 'answer 1' });
   });
 
   test.for([null, {}, 1])('that replicas share and that is unusable is asked for again: %j', async (answer) => {
@@ -143,7 +151,7 @@ describe('values that are dropped', () => {
     await replica().obtain('key', question);
     const cache = replica();
     const obtained = cache.obtain('key', question);
-    cache.drop();
+    cache.dropInFlight();
     await obtained;
     expect([cache.get('key'), stored.size]).toEqual([undefined, 0]);
   });
@@ -158,6 +166,12 @@ describe('a refusal', () => {
     expect(await replica().obtain('key', question)).toEqual({ of: 'answer 1' });
     now += 1;
     expect(await cache.obtain('key', question)).toEqual({ of: 'answer 1' });
+  });
+
+  test('is not kept where the process keeps nothing', async () => {
+    const cache = replica(0);
+    expect(await outcomeOf(cache.obtain('key', refusing(refusal)))).toBe('token.inactive');
+    expect(cache.refusal('key')).toBeUndefined();
   });
 
   test('of a token deletes what replicas share', async () => {

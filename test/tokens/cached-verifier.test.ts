@@ -140,6 +140,16 @@ describe('the validation of a token', () => {
   });
 });
 
+test('an encrypted token is refused with its remedy, where opaque tokens are not accepted', async () => {
+  verifier = createOf(['jwt'], [authorityOf(issuer)]);
+  await expect(authenticate(`${part({ enc: 'A256GCM' })}.a.b.c.d`)).rejects.toMatchObject({
+    reason: 'token.form',
+    detail:
+      'the token is encrypted (a JWE of five parts), which only its addressee can read: the client must name the API ' +
+      'when it asks for a token, by resource or audience',
+  });
+});
+
 describe('the limit of failures', () => {
   test('does not apply to a JWT that the gateway verifies, valid or not', async () => {
     await authenticate(jwt);

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createFailures, createUnlistedProxyWarning, unlimitedFailures } from '../../src/tokens/failures.ts';
 import { readFields } from '../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../src/core/model/call.ts';
@@ -62,9 +62,18 @@ function pending(): { work: () => Promise<string>; began: () => boolean; end(err
   };
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-async function guessing(): Promise<never> {
-  await settled();
-  throw new Denial('token.inactive', '');
+
+/** Work that refuses its token after a while, and how often it was asked. */
+function guessing(): { work: () => Promise<never>; asked: () => number } {
+  let asked = 0;
+  return {
+    async work() {
+      asked += 1;
+      await settled();
+      throw new Denial('token.inactive', '');
+    },
+    asked: () => asked,
+  };
 }
 
 describe('what counts', () => {
@@ -101,10 +110,10 @@ describe('a token that is refused repeatedly', () => {
   });
 
   test('takes one permit for parallel requests', async () => {
-    const guess = vi.fn<typeof guessing>(guessing);
-    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(guess, one)));
+    const guess = guessing();
+    const outcomes = await Promise.all(Array.from({ length: 1000 }, () => outcome(guess.work, one)));
     expect(new Set(outcomes)).toEqual(new Set(['token.inactive']));
-    expect(guess).toHaveBeenCalledTimes(1);
+    expect(guess.asked()).toBe(1);
     expect(await times(5, refused('token.inactive'))).toEqual(inactive(4));
   });
 
@@ -165,9 +174,9 @@ describe('questions that wait', () => {
 
 describe('many at once', () => {
   test('do not allow more guesses', async () => {
-    const guess = vi.fn<typeof guessing>(guessing);
-    const outcomes = await Promise.all(Array.from({ length: 10_000 }, () => outcome(guess)));
-    expect(guess).toHaveBeenCalledTimes(5);
+    const guess = guessing();
+    const outcomes = await Promise.all(Array.from({ length: 10_000 }, () => outcome(guess.work)));
+    expect(guess.asked()).toBe(5);
     expect(outcomes.filter((reason) => reason === 'failures.exceeded')).toHaveLength(9_995);
   });
 
@@ -239,6 +248,23 @@ function warned(...calls: readonly (readonly [peer: string, client: string, head
   }
   return addresses;
 }
+
+test('an address over the limit that may be a proxy causes a warning', async () => {
+  const addresses: string[] = [];
+  const clock = (): number => now;
+  failures = createFailures(
+    { requests: 60, perMs: 60_000, burst: 1 },
+    { limiters: createRateLimiters(clock), clock, warnOfProxy: (address) => addresses.push(address) },
+  );
+  const fields = readFields(['Host', 'h', 'X-Forwarded-For', '192.0.2.1']);
+  const call = { client: '10.0.0.1', peer: '10.0.0.1', fields } as Call;
+  const ask = (token: string): Promise<unknown> =>
+    outcomeOf(failures.guard({ call, servers: 'https://as.example', token }, refused('token.inactive')));
+  expect(await ask('first')).toBe('token.inactive');
+  expect(addresses).toEqual([]);
+  expect(await ask('second')).toBe('failures.exceeded');
+  expect(addresses).toEqual(['10.0.0.1']);
+});
 
 test('warns once of each address whose X-Forwarded-For does not count', () => {
   const one = ['10.0.0.1', '10.0.0.1', 'X-Forwarded-For'] as const;

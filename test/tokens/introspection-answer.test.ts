@@ -109,6 +109,24 @@ describe('RFC 7662 §2.2 — the answer about an active token', () => {
     expect(read.introspectionJwt).toBe('a.b.c');
     expect(principal({}).introspectionJwt).toBeUndefined();
   });
+
+  const part = (json: string): string => Buffer.from(json).toString('base64url');
+  const account = '"account":9007199254740993';
+  test.each<[where: string, answer: { text?: string; jwt?: string }]>([
+    ['a plain answer', { text: `{${account}}` }],
+    ['the statement of a signed one', { jwt: `a.${part(`{"iat":1,"token_introspection":{${account}}}`)}.c` }],
+    ['a phantom token', { jwt: `a.${part(`{${account}}`)}.c` }],
+  ])('keeps the digits of numbers that JavaScript would change: of %s', (_where, answer) => {
+    const read = principalOfAnswer({ claims: { aud: 'r' }, ...answer }, server, new Map(), () => 0);
+    expect(JSON.stringify(read.exactClaims)).toBe(`{${account},"iss":"https://as.example"}`);
+  });
+
+  test('has no exact claims where JavaScript changes none', () => {
+    expect(principal({})).not.toHaveProperty('exactClaims');
+    const jwt = `a.${part('{"token_introspection":{"account":5}}')}.c`;
+    const read = principalOfAnswer({ claims: { aud: 'r' }, jwt }, server, new Map(), () => 0);
+    expect(read).not.toHaveProperty('exactClaims');
+  });
 });
 
 const anything = fc.jsonValue({ maxDepth: 2 });

@@ -14,6 +14,7 @@ import type { Introspection } from '../../src/core/model/authorization-server.ts
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/ports/authorization-server-client.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import { Denial } from '../../src/core/model/denial.ts';
+import type { SharedAnswers } from '../../src/ports/shared.ts';
 
 const endpoint = 'https://as.example/introspect?tenant=secret';
 const credentials = { clientId: 'gateway', clientAuth: 'client_secret_basic', clientSecret: 's' } as const;
@@ -21,18 +22,21 @@ const signed = { kind: 'jwt', algorithms: ['ES256'] } as const;
 const unavailable = 'authorization_server.unavailable';
 
 let asked: unknown[] = [];
+/** What replicas share of the answers. */
+let shared: unknown[] = [];
 
 /** What comes of an answer of the server, asked for a caller. */
 async function introspect(
   answer: Partial<ServerAnswer>,
   response: Introspection['response'] = { kind: 'json' },
+  cacheMs = 0,
 ): Promise<Principal | undefined> {
   const introspection: Introspection = {
     credentials,
     response,
     prefix: undefined,
     endpoint,
-    cacheMs: 0,
+    cacheMs,
     audience: 'optional',
   };
   const client = {
@@ -42,7 +46,13 @@ async function introspect(
       return Promise.resolve({ status: 200, mediaType: 'application/json', text: '', body: undefined, ...answer });
     },
   } as unknown as AuthorizationServerClient;
-  const introspector = createIntrospector(client, {} as KeySource, new Map(), Date.now);
+  shared = [];
+  const answers: SharedAnswers = {
+    get: async () => undefined,
+    set: (_kind, _key, kept) => shared.push(kept),
+    delete() {},
+  };
+  const introspector = createIntrospector(client, {} as KeySource, new Map(), Date.now, answers);
   return (await introspector.known('t', '192.0.2.1'))?.principal;
 }
 
@@ -52,6 +62,21 @@ test('RFC 7662 §2.1 — posts the token on behalf of its caller and accepts JSO
   await introspect({ body: { active: false } });
   const options = { accept: 'application/json', onBehalfOf: '192.0.2.1' };
   expect(asked).toEqual(['introspection', endpoint, form, credentials, options]);
+});
+
+test('RFC 9701 §4 — asks for signed answers, and for no JSON, where they are required', async () => {
+  await introspect({ status: 204 }, signed);
+  expect(asked.at(-1)).toMatchObject({ accept: 'application/token-introspection+jwt, application/jwt;q=0.9' });
+});
+
+test('keeps the text of an answer only where JavaScript would change a number of it', async () => {
+  const text = '{"active":true,"account":9007199254740993}';
+  const principal = await introspect({ body: JSON.parse(text) as unknown, text }, { kind: 'json' }, 1000);
+  expect(JSON.stringify(principal?.exactClaims)).toContain('"account":9007199254740993');
+  expect(shared).toEqual([{ claims: JSON.parse(text) as unknown, text }]);
+  const body = { active: true, account: 5 };
+  await introspect({ body, text: JSON.stringify(body) }, { kind: 'json' }, 1000);
+  expect(shared).toEqual([{ claims: body }]);
 });
 
 test.for<[active: unknown, isActive: boolean]>([

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { claimedIssuer, createJwtVerifier, isEncrypted, requireAlgorithm, requireType } from '../../src/tokens/jwt.ts';
+import { parseExactly } from '../../src/core/lib/json/lossless.ts';
 import type { AuthorizationServer, JwtValidation } from '../../src/core/model/authorization-server.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
 import { createKey } from '../support/issuer.ts';
@@ -124,11 +125,18 @@ test('null is absent in a JWT', async () => {
   expect(claims).toMatchObject({ sub: null, acr: null });
 });
 
+/** A time that JavaScript reads as infinite. */
+function endless(name: string): object {
+  return parseExactly(`{"${name}":1e999}`) as object;
+}
+
 test.for<Invalid>([
   ['token.expired', { nbf: null, exp: now - 5 }, {}],
   ['token.not_yet_valid', { iat: null, nbf: now + 6 }, {}],
   ['token.claims', { nbf: null, exp: null }, {}],
   ['token.claims', { iat: null, nbf: '0' }, {}],
+  ['token.claims', { iat: null, ...endless('exp') }, {}],
+  ['token.not_yet_valid', endless('nbf'), {}],
   ['token.issuer', { nbf: null, iss: null }, {}],
   ['token.audience', { nbf: null, aud: null }, {}],
   ['token.sender_constrained', { iat: null, cnf: null }, {}],

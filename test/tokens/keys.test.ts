@@ -158,6 +158,50 @@ describe('a token that several keys fit', () => {
   });
 });
 
+describe('a key set in a file', () => {
+  const flawed = { ...two, d: 'AA' };
+
+  test('is used without a fetch', async () => {
+    world = new KeyWorld({ keySet: { keys: [one, flawed] } });
+    expect(await world.find()).toBeDefined();
+    expect(world.keys.state()).toMatchObject({ count: 1 });
+    expect(world.asked).toEqual([]);
+  });
+
+  test('is searched for flaws like any other', async () => {
+    for (const isInFile of [true, false]) {
+      world = new KeyWorld(isInFile ? { keySet: { keys: [one, flawed] } } : {});
+      world.publish([one, flawed]);
+      const detail = 'the published key for kid "k2" and alg "ES256" is published with its private part';
+      await expect(world.find('k2')).rejects.toMatchObject({ reason: 'token.key', detail });
+      const unknown = 'no published key for kid "k3" and alg "ES256"';
+      await expect(world.find('k3')).rejects.toMatchObject({ reason: 'token.key', detail: unknown });
+    }
+  });
+});
+
+describe('a signature that no key verifies', () => {
+  test.for<[what: string, laterMs: number, beganMs: number, fetches: number, isNewer: boolean]>([
+    ['fetches keys that are older than its verification', 5_000, 5_000, 2, true],
+    ['fetches nothing within five seconds after a fetch', 4_999, 4_999, 1, false],
+    ['fetches nothing if that happened since its verification began', 5_000, 0, 1, true],
+  ])('%s', async ([, laterMs, beganMs, fetches, isNewer]) => {
+    await world.find();
+    const began = world.now + beganMs;
+    world.now += laterMs;
+    expect(await world.keys.renew(began)).toBe(isNewer);
+    expect(world.asked).toHaveLength(fetches);
+  });
+
+  test('stays refused while the server is unavailable', async () => {
+    await world.find();
+    world.now += 5_000;
+    world.goAway();
+    expect(await world.keys.renew(world.now)).toBe(false);
+    expect(world.asked).toHaveLength(2);
+  });
+});
+
 describe('without any keys', () => {
   test('a failed fetch is repeated after half a second', async () => {
     world.goAway();

@@ -12,20 +12,22 @@ test('the same secret gives the same keys in all releases', () => {
       .published(day)
       .map(({ kid }) => kid);
   expect(kids()).toEqual(kids());
-  expect(kids()).toMatchInlineSnapshot(`
-    [
-      "oxOB8SMZRf_KCuVnrJRW5UZUFwoMCgxSaFEYHqPkWrs",
-      "0s3JwKo4PqGnNA4k9SOu_2pr48pRIKGjG86f4tJhii4",
-      "2wvmTtpe5W1Q9wGeXl5EvjZv0PE0VjtZiulV7qdCodM",
-    ]
-  `);
+  expect(kids()).toEqual([
+    'oxOB8SMZRf_KCuVnrJRW5UZUFwoMCgxSaFEYHqPkWrs',
+    '0s3JwKo4PqGnNA4k9SOu_2pr48pRIKGjG86f4tJhii4',
+    '2wvmTtpe5W1Q9wGeXl5EvjZv0PE0VjtZiulV7qdCodM',
+  ]);
+  // Its private key begins with a zero.
+  const { publicKey } = createRotatingKeys(secret).current(day + 56 * ROTATION_MS);
+  expect(publicKey.kid).toBe('w_e0BZYX3LdCOVYIi7nPvvxOFTBP2P_HPMbntXWcDFY');
   expect(createRotatingKeys('another k3y-of-at-least-thirty-two').published(day)).not.toEqual(
     createRotatingKeys(secret).published(day),
   );
 });
 
-test('RFC 7638 §3 — kid is the thumbprint', async () => {
+test('RFC 7517 §4 — a key is for ES256 signatures, and its kid is its thumbprint, RFC 7638 §3', async () => {
   for (const key of createRotatingKeys(secret).published(day)) {
+    expect(key).toMatchObject({ kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' });
     expect(key.kid).toBe(await calculateJwkThumbprint(key));
   }
 });
@@ -52,6 +54,18 @@ describe('rotation', () => {
     expect(keys.current(day + ROTATION_MS - 1)).toBe(keys.current(day));
     expect(keys.current(day + ROTATION_MS).publicKey.kid).toBe(after);
     expect(at(keys, day + ROTATION_MS).slice(0, 2)).toEqual([today, after]);
+    expect(keys.around(day).map(({ publicKey }) => publicKey.kid)).toEqual([today, before, after]);
+  });
+
+  test('derives the keys in use once, and forgets those of other days', () => {
+    const keys = createRotatingKeys(secret);
+    const [today] = keys.around(day);
+    for (let time = 0; time < 2; time += 1) {
+      expect(keys.around(day + ROTATION_MS)[1]).toBe(today);
+      expect(keys.around(day)[0]).toBe(today);
+    }
+    keys.current(day + 3 * ROTATION_MS);
+    expect(keys.current(day)).not.toBe(today);
   });
 
   test('a set fetched at any time verifies signatures from a day before to a day after', () => {

@@ -122,7 +122,7 @@ describe('an answer of a server', () => {
 
   test('is not stored if the token is inactive, and deleted once it is inactive', async () => {
     says = [undefined];
-    expect(await introspector().known('token')).toEqual({ principal: undefined });
+    expect(await introspector().known('token')).toStrictEqual({ principal: undefined });
     expect(kept.size).toBe(0);
 
     for (const no of [undefined, active({ exp: ended() }), new Denial('token.claims', '')]) {

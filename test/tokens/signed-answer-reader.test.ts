@@ -71,6 +71,11 @@ const hmac = (input: string): string =>
 test.for<[string, mediaType: string, () => Promise<string> | string]>([
   ['by another key under its kid', statementType, () => sign(statementTyp, asked, stranger)],
   ['with the typ of an access token', statementType, () => sign('at+jwt', asked)],
+  [
+    'with the typ of an access token, and null for one in its payload',
+    statementType,
+    () => sign('at+jwt', { ...asked, typ: null }),
+  ],
   ['without a typ', statementType, () => sign(undefined, asked)],
   ['without a signature', statementType, () => forged({ alg: 'none', typ: statementTyp }, asked, () => '')],
   ['by alg none, signed', statementType, () => forged({ alg: 'none', typ: statementTyp }, asked, () => 'AA')],

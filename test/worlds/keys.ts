@@ -26,6 +26,8 @@ interface Settings {
   /** The configured URL of the keys. Null: only the metadata names it. */
   readonly configured?: string | null;
   readonly metadata?: string;
+  /** A JWK Set of a file. */
+  readonly keySet?: object;
 }
 
 /** A key source with a fake authorization server, which publishes {@link one} at first, and a clock. */
@@ -37,9 +39,15 @@ export class KeyWorld {
   /** The answer to the next fetch; an Error: no answer. */
   published: Partial<ServerAnswer> | Error = { status: 200, body: { keys: [one] } };
 
-  constructor({ staleMs = 0, random = 0.5, configured = `${issuer}/jwks?key=secret`, metadata }: Settings = {}) {
+  constructor({
+    staleMs = 0,
+    random = 0.5,
+    configured = `${issuer}/jwks?key=secret`,
+    metadata,
+    keySet,
+  }: Settings = {}) {
     const client = {
-      server: { name: 'main', issuer, jwt: configured === null ? undefined : { jwksUri: configured }, staleMs },
+      server: { name: 'main', issuer, jwt: configured === null ? undefined : { jwksUri: configured, keySet }, staleMs },
       metadata: () => Promise.resolve({ jwksUri: metadata }),
       get: async (operation: string, url: string) => {
         this.asked.push(`${operation} ${url}`);

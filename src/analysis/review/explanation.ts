@@ -32,7 +32,7 @@ export function explain(plan: Plan, principal: Principal, call: Attempt): readon
     const { entry } = step;
     if (entry === undefined) return explainStep(step, principal, call);
     if (step.on !== 'condition') return [];
-    const ofTarget = steps.filter(({ on, entry: own }) => own === entry && on !== 'condition' && on !== 'part');
+    const ofTarget = steps.filter(({ on, entry: own }) => own === entry && on !== 'condition');
     return explainEntry(
       entry,
       [step, ...ofTarget].flatMap((part) => explainStep(part, principal, call)),
@@ -42,10 +42,9 @@ export function explain(plan: Plan, principal: Principal, call: Attempt): readon
 
 /** The conditions on an inner call, besides those of the policy itself, which the call has met or not. */
 function explainInner({ plan, attempt, tool }: PlannedCall, principal: Principal): readonly Explanation[] {
-  const [first] = plan.steps;
-  const own = first?.on === 'condition' && first.entry === undefined ? first.condition.parts.length : 0;
+  const [ofPolicy] = plan.conditions;
   const found = `the inner call of ${describeValue(tool)}`;
-  const conditions = explain(plan, principal, attempt).slice(own);
+  const conditions = explain(plan, principal, attempt).slice(ofPolicy?.parts.length);
   return conditions.map((each) => (each.kind === 'listed' ? Object.assign({}, each, { found }) : each));
 }
 
@@ -71,8 +70,6 @@ function explainStep(step: Step, principal: Principal, call: Attempt): readonly 
       return [explainVariable(step.variable, principal, targetAt(call, step.at))];
     case 'part':
       return step.explain(principal, call);
-    default:
-      throw new TypeError(`${String(step satisfies never)} is no step`);
   }
 }
 
@@ -100,11 +97,11 @@ function outcomeOf(holds: () => boolean): Explanation['outcome'] {
   }
 }
 
-function explainOtherMember(entry: Entry | undefined, call: Attempt): readonly Explanation[] {
+function explainOtherMember({ rule }: Entry, call: Attempt): readonly Explanation[] {
   const reads = otherMemberOf(call);
-  if (reads === undefined || entry === undefined) return [];
+  if (reads === undefined) return [];
   const wanted = 'no member beside name and arguments';
-  return [{ rule: entry.rule, kind: 'argument', reads, outcome: 'fails', wanted, found: reads, parts: [] }];
+  return [{ rule, kind: 'argument', reads, outcome: 'fails', wanted, found: reads, parts: [] }];
 }
 
 function explainArgument(condition: ArgumentCondition, principal: Principal, call: Attempt): Explanation {

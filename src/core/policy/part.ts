@@ -18,7 +18,7 @@ export type Step =
         | { readonly on: 'listing'; readonly unlisted: Unlisted }
         | { readonly on: 'argument'; readonly argument: ArgumentCondition }
         /** A member of `params` besides those that calls of tools have, from which a server might read arguments. */
-        | { readonly on: 'other member' }
+        | { readonly on: 'other member'; readonly entry: Entry }
         /** `at`: the place of its entry among those of the call, and of its target among the targets. */
         | { readonly on: 'variable'; readonly variable: VariableCondition; readonly at: number }
       ))

@@ -19,15 +19,20 @@ import { FRONT_DOOR } from '../../ports/front-door.ts';
  * @param clients By the names of `authorization_servers`.
  */
 export function createServerAnswers(
-  config: Config,
-  clients: ReadonlyMap<string, AuthorizationServerClient>,
+  config: AnsweredConfig,
+  clients: ReadonlyMap<string, Pick<AuthorizationServerClient, 'metadata'>>,
 ): readonly Publish[] {
-  const documentOf = (name: string) => async () => (await clients.get(name)?.metadata())?.document ?? {};
-  return [
-    createFrontDoorMetadata(config, clients.has(FRONT_DOOR) ? documentOf(FRONT_DOOR) : undefined),
-    createRootEndpoints(config, documentOf(config.endpointsAtRoot?.name ?? '')),
-  ];
+  const documentOf: DocumentOf = async (name) => {
+    const client = clients.get(name);
+    if (client === undefined) throw new Error(`no client of the authorization server ${name}`);
+    return (await client.metadata()).document;
+  };
+  return [createFrontDoorMetadata(config, documentOf), createRootEndpoints(config, documentOf)];
 }
+
+type AnsweredConfig = Pick<Config, 'frontDoor' | 'publicUrl' | 'routes' | 'endpointsAtRoot'>;
+/** The metadata of the server with this name. */
+type DocumentOf = (name: string) => Promise<Readonly<Record<string, unknown>>>;
 
 /** The well-known parts before the path of an issuer, RFC 8414 §3.1. OpenID's is inserted too by MCP clients. */
 const wellKnown = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'] as const;
@@ -35,15 +40,10 @@ const wellKnown = ['/.well-known/oauth-authorization-server', '/.well-known/open
 /**
  * Creates the answers with the metadata of the front door, where its issuer is a path below the public origin: clients
  * look for them at the root of that origin, which is the gateway's.
- *
- * @param metadata Fetches the document from the front door; undefined: there is none.
  */
-export function createFrontDoorMetadata(
-  { frontDoor, publicUrl, routes }: Pick<Config, 'frontDoor' | 'publicUrl' | 'routes'>,
-  metadata: (() => Promise<object>) | undefined,
-): Publish {
+function createFrontDoorMetadata({ frontDoor, publicUrl, routes }: AnsweredConfig, documentOf: DocumentOf): Publish {
   const issuer = frontDoor?.issuer;
-  if (metadata === undefined || issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
+  if (issuer?.startsWith(`${publicUrl}/`) !== true) return () => false;
   // Some clients drop the path of an issuer. What a public route publishes there comes first.
   const isOpen = routes.some(({ public: open, path }) => open && (path === '/' || isAtOrBelow(wellKnown[0], path)));
   const suffix = issuer.slice(publicUrl.length);
@@ -51,16 +51,16 @@ export function createFrontDoorMetadata(
   const paths = new Set(wellKnown.flatMap((part) => suffixes.map((suffix) => part + suffix)));
   return (call) => {
     if (!paths.has(call.path)) return false;
-    void send(call, metadata);
+    void send(call, documentOf);
     return true;
   };
 }
 
 /** Never rejects. */
-async function send(call: Call, metadata: () => Promise<object>): Promise<void> {
+async function send(call: Call, documentOf: DocumentOf): Promise<void> {
   let document: Buffer;
   try {
-    document = Buffer.from(JSON.stringify(await metadata()));
+    document = Buffer.from(JSON.stringify(await documentOf(FRONT_DOOR)));
   } catch {
     answer(call, 503, { 'Access-Control-Allow-Origin': '*', 'Retry-After': '1' });
     return;
@@ -72,13 +72,8 @@ async function send(call: Call, metadata: () => Promise<object>): Promise<void> 
  * Creates the answers at `/authorize`, `/token` and `/register` of the gateway's origin, which lead to the endpoints of
  * `oauth_endpoints_at_root`. Some clients call them there, whatever the metadata say. The gateway reads no code and no
  * credential: a client sends those to the server itself.
- *
- * @param metadata Fetches the metadata of that server.
  */
-export function createRootEndpoints(
-  { endpointsAtRoot }: Pick<Config, 'endpointsAtRoot'>,
-  metadata: () => Promise<Readonly<Record<string, unknown>>>,
-): Publish {
+function createRootEndpoints({ endpointsAtRoot }: AnsweredConfig, documentOf: DocumentOf): Publish {
   if (endpointsAtRoot === undefined) return () => false;
   return (call) => {
     const member = rootEndpoints.get(call.path);
@@ -95,7 +90,7 @@ export function createRootEndpoints(
     if (call.method === 'OPTIONS') answer(call, 204, headers);
     else if (!methods.split(', ').includes(call.method))
       answer(call, 405, { ...headers, Allow: `${methods}, OPTIONS` });
-    else void lead(call, isPage ? 302 : 307, headers, async () => (await metadata())[member]);
+    else void lead(call, isPage ? 302 : 307, headers, async () => (await documentOf(endpointsAtRoot.name))[member]);
     return true;
   };
 }

@@ -180,6 +180,98 @@ describe('R-175: explains each condition by what it wanted and what it found', (
   });
 });
 
+test('shows the claim that an argument or a variable is compared with, and its value', () => {
+  const ownTenant = { claim: 'tenant' };
+  const given = { claims: { tenant: 'acme' } };
+  const tools = { read: { arguments: { '/tenant': ownTenant } } };
+  expect(explained({ tools }, given, call('read', { tenant: 'other' }))[1]).toBe(
+    '  tools.read.arguments./tenant fails: wanted argument /tenant: claim tenant ("acme"), found "other"',
+  );
+  const requests = { 'GET /{t}': { variables: { t: ownTenant } } };
+  expect(explained({ requests }, given, { kind: 'http', request: 'GET /other' })[1]).toBe(
+    '  requests["GET /{t}"].variables.t fails: wanted variable t: claim tenant ("acme"), found "other"',
+  );
+});
+
+describe('explains variables by each of the texts that they may stand for', () => {
+  const resources = { 'x://**-{t}': { variables: { t: 'b' } } };
+  const of = (uri: string): readonly string[] =>
+    explained({ resources }, {}, message('resources/read', `resource ${uri}`)).slice(1);
+  const rule = '  resources.x://**-{t}.variables.t';
+
+  test.each([
+    ['x://-b', 'holds', '"b"'],
+    ['x://-a-b', 'fails', '"a-b" or "b"'],
+    ['x://-a/-c', 'fails', '"c"'],
+    [`x://${'-'.repeat(400)}`, 'error', 'too many readings'],
+  ])('%s: %s', (uri, outcome, found) => {
+    expect(of(uri)).toEqual([`${rule} ${outcome}: wanted variable t: "b", found ${found}`]);
+  });
+
+  test('a text that a server may read in another way', () => {
+    const requests = { 'GET /{t}': { variables: { t: 'b' } } };
+    expect(explained({ requests }, {}, { kind: 'http', request: 'GET /%FF' })[1]).toBe(
+      '  requests["GET /{t}"].variables.t fails: wanted variable t: "b", ' +
+        'found "%FF", which does not decode to one segment',
+    );
+  });
+
+  test('a call without a target has none', () => {
+    const attempt = message('resources/read', 'resource x://-b');
+    const { plan } = compilePolicy('p', { resources }).decide(caller(), attempt);
+    const [entry] = explain(plan, caller(), message('resources/read'));
+    expect(entry?.parts).toMatchObject([{ kind: 'variable', reads: 't', outcome: 'fails', found: 'nothing' }]);
+  });
+});
+
+test('explains a member beside the arguments, where what a call asks for decides', () => {
+  const tools = { pay: { arguments: { '/amount': 1 } } };
+  const attempt = { ...call('pay', { amount: 1 }), otherMember: 'more' };
+  expect(explained({ tools }, {}, attempt)).toEqual([
+    'tools.pay fails: wanted all of its conditions, found "pay"',
+    '  tools.pay fails: wanted no member beside name and arguments, found params.more',
+    '  tools.pay.arguments./amount holds: wanted argument /amount: 1, found 1',
+  ]);
+  const [entry] = conditionsOf({ tools }, caller(), attempt);
+  expect(entry?.parts[0]).toMatchObject({ kind: 'argument', reads: 'params.more', parts: [] });
+});
+
+describe('explains an inner call by its own conditions', () => {
+  const tools = {
+    run: { inner: { name: '/tool', arguments: '/with' } },
+    pay: { scope: 'payments', quota: [{ count: 5, per: '1h' }] },
+  };
+  const inner = (document: PolicyDocument, tool: string): readonly string[] =>
+    explained(document, { scope: 'read', claims: { sub: 'alice' } }, call('run', { tool })).filter(
+      (line) => !line.startsWith('tools.run'),
+    );
+
+  test('where the policy has none for all calls', () => {
+    expect(inner({ tools }, 'pay')).toEqual([
+      'tools.pay fails: wanted all of its conditions, found the inner call of "pay"',
+      '  tools.pay.scope fails: wanted scope "payments", found "read"',
+      'tools.pay.quota[0] unknown: wanted at most 5 calls per 1h, found unknown',
+    ]);
+    expect(inner({ tools }, 'other')).toEqual([
+      'tools fails: wanted a tool that is listed, found the inner call of "other"',
+    ]);
+  });
+
+  test('after those of the policy for all calls, once', () => {
+    const policy = { scope: 'read', claims: { sub: 'alice' } };
+    expect(inner({ ...policy, tools }, 'pay').slice(0, 3)).toEqual([
+      'scope holds: wanted scope "read", found "read"',
+      'claims.sub holds: wanted claim sub: "alice", found "alice"',
+      'tools.pay fails: wanted all of its conditions, found the inner call of "pay"',
+    ]);
+  });
+});
+
+test('explains only plans of compiled policies', () => {
+  const { plan } = compilePolicy('p', {}).decide(caller(), { kind: 'http' });
+  expect(() => explain({ ...plan }, caller(), { kind: 'http' })).toThrow(TypeError);
+});
+
 test('a decision leaves out arguments that were not recorded', () => {
   const policy = compilePolicy('p', { tools: { pay: { arguments: { '/amount': { at_most: 10 } } } } });
   expect(policy.decide(caller({}), call('pay')).allow).toBe(false);

@@ -1,32 +1,59 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../../src/ports/config.ts';
+import type { AuthorizationServer } from '../../../src/core/model/authorization-server.ts';
 import type { FrontDoor } from '../../../src/ports/front-door.ts';
 import type { Route } from '../../../src/core/model/route.ts';
-import { createFrontDoorMetadata, createRootEndpoints } from '../../../src/serve/gateway/server-answers.ts';
+import { createServerAnswers } from '../../../src/serve/gateway/server-answers.ts';
 import { recorded } from '../../core/gateway/respond/recorded.ts';
 
 const publicUrl = 'https://gateway.example';
 const document = { issuer: 'https://gateway.example/signin' };
 
-async function metadataAt(
+/** What a test says of the configuration. */
+interface Given {
+  readonly issuer?: string | undefined;
+  readonly routes?: readonly Route[];
+  /** The name of the server in `oauth_endpoints_at_root`. */
+  readonly root?: string;
+}
+
+type Documents = Readonly<Record<string, () => Promise<object>>>;
+
+/** The answer, where the servers with these names have these metadata; undefined: the path is not answered. */
+async function answerTo(method: string, target: string, { issuer, routes = [], root }: Given, documents: Documents) {
+  const config = {
+    publicUrl,
+    routes,
+    frontDoor: issuer === undefined ? undefined : ({ issuer } as FrontDoor),
+    endpointsAtRoot: root === undefined ? undefined : ({ name: root } as AuthorizationServer),
+  };
+  const none = { jwksUri: undefined, introspectionEndpoint: undefined, tokenEndpoint: undefined };
+  const clients = Object.entries(documents).map(([name, documentOf]) => {
+    const metadata = async () => ({ ...none, document: { ...(await documentOf()) } });
+    return [name, { metadata }] as const;
+  });
+  const { call, answer } = recorded(method, target);
+  const answered = createServerAnswers(config, new Map(clients)).map((publish) => publish(call));
+  await setImmediate();
+  expect(answered).toEqual(answered.map(Boolean));
+  expect(answered.filter(Boolean)).toHaveLength(answer() === undefined ? 0 : 1);
+  return answer();
+}
+
+function metadataAt(
   path: string,
   issuer: string | undefined,
-  metadata?: () => Promise<object>,
+  metadata: () => Promise<object> = async () => document,
   routes: readonly Route[] = [],
 ) {
-  const frontDoor = issuer === undefined ? undefined : ({ issuer } as FrontDoor);
-  const { call, answer } = recorded('GET', path);
-  const isOurs = createFrontDoorMetadata({ frontDoor, publicUrl, routes }, metadata)(call);
-  await setImmediate();
-  return isOurs ? answer() : isOurs;
+  return answerTo('GET', path, { issuer, routes }, { front_door: metadata, other: async () => ({}) });
 }
 
 describe('the metadata of a front door at a path of the public origin', () => {
   test.each(['/.well-known/oauth-authorization-server/signin', '/.well-known/openid-configuration/signin'])(
     'are at %s',
     async (path) => {
-      expect(await metadataAt(path, document.issuer, async () => document)).toMatchObject({
+      expect(await metadataAt(path, document.issuer)).toMatchObject({
         status: 200,
         headers: { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*' },
         body: JSON.stringify(document),
@@ -37,11 +64,11 @@ describe('the metadata of a front door at a path of the public origin', () => {
   test('are at the bare path too, unless a public route answers there', async () => {
     const bare = '/.well-known/oauth-authorization-server';
     const at = (routes: readonly Partial<Route>[], path = bare) =>
-      metadataAt(path, document.issuer, async () => document, routes as readonly Route[]);
+      metadataAt(path, document.issuer, undefined, routes as readonly Route[]);
     const open = { public: true };
     expect(await at([{ ...open, path: '/other' }, { path: '/' }])).toMatchObject({ status: 200 });
     for (const path of ['/', '/.well-known', bare]) {
-      expect(await at([{ ...open, path }, { path: '/other' }])).toBe(false);
+      expect(await at([{ ...open, path }, { path: '/other' }])).toBeUndefined();
       expect(await at([{ ...open, path }], `${bare}/signin`)).toMatchObject({ status: 200 });
     }
   });
@@ -73,24 +100,25 @@ test.each([
   ['an issuer at the root', '/.well-known/oauth-authorization-server', 'https://gateway.example'],
   ['no front door', '/.well-known/oauth-authorization-server', undefined],
 ])('%s is not answered', async (_title, path, issuer) => {
-  expect(await metadataAt(path, issuer, async () => document)).toBe(false);
-});
-
-test('nothing is answered without a client of the front door', async () => {
-  expect(await metadataAt('/.well-known/oauth-authorization-server/signin', document.issuer)).toBe(false);
+  expect(await metadataAt(path, issuer)).toBeUndefined();
 });
 
 describe('R-292: oauth_endpoints_at_root', () => {
   /** The answer at one of its paths, where the metadata of the server name this endpoint; an Error: there are none. */
-  async function answerAt(method: string, target: string, endpoint: unknown, endpointsAtRoot: object | undefined = {}) {
-    const { call, answer } = recorded(method, target);
+  function answerAt(method: string, target: string, endpoint: unknown) {
     const members = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'];
-    const isOurs = createRootEndpoints({ endpointsAtRoot } as unknown as Config, async () => {
-      if (endpoint instanceof Error) throw endpoint;
-      return Object.fromEntries(members.map((member) => [member, endpoint]));
-    })(call);
-    await setImmediate();
-    return isOurs ? answer() : isOurs;
+    return answerTo(
+      method,
+      target,
+      { root: 'main' },
+      {
+        front_door: async () => ({}),
+        main: async () => {
+          if (endpoint instanceof Error) throw endpoint;
+          return Object.fromEntries(members.map((member) => [member, endpoint]));
+        },
+      },
+    );
   }
 
   const location = 'https://as.example/x';
@@ -121,9 +149,9 @@ describe('R-292: oauth_endpoints_at_root', () => {
       status: 503,
       headers: { 'Access-Control-Allow-Origin': '*', 'Retry-After': '1' },
     });
-    expect(await answerAt('GET', '/authorize/x', location)).toBe(false);
-    const { call } = recorded('GET', '/authorize');
-    expect(createRootEndpoints({ endpointsAtRoot: undefined }, async () => ({}))(call)).toBe(false);
+    expect(await answerTo('GET', '/authorize', { root: 'main' }, {})).toMatchObject({ status: 503 });
+    expect(await answerAt('GET', '/authorize/x', location)).toBeUndefined();
+    expect(await answerTo('GET', '/authorize', {}, { main: async () => ({}) })).toBeUndefined();
   });
 
   const base = 'https://as.example/authorize';
