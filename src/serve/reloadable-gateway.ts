@@ -5,6 +5,8 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
+import { bodyQuotaBytes } from '../core/gateway/listen/body.ts';
+import { createQuota, type Quota } from '../core/lib/fair-share.ts';
 import { UnderWay } from '../core/gateway/limit/under-way.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -121,6 +123,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   });
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
+  let room: { readonly bytes: number; readonly quota: Quota } | undefined;
   let gateway: ConfiguredGateway;
   let inForce: ConfigScope;
   /** Undefined until a configuration has an MCP route. */
@@ -172,10 +175,17 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     return {
       clients: served,
       limiters,
+      room: roomOf(next),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       openMcp: mcp?.(secret),
       serverAnswers,
     };
+  }
+
+  function roomOf({ limits }: Config): Quota {
+    const bytes = bodyQuotaBytes(limits.requestBodyBytes);
+    if (bytes !== room?.bytes) room = { bytes, quota: createQuota(bytes) };
+    return room.quota;
   }
 
   function endIfRefused(stream: OpenStream): void {

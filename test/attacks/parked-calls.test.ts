@@ -228,3 +228,18 @@ test('an upload ends with its token, although the caller shows the token to anot
   await connection.has(/^HTTP\/1\.1 \d+ /);
   expect(connection.received().slice(9, 12)).toBe('401');
 });
+
+test('a reload gives no further room for bodies that wait', async () => {
+  const size = 1024 * 1024;
+  const lines = ['Authorization: Bearer one', 'Content-Type: application/json', `Content-Length: ${size}`];
+  const whole = body.padEnd(size);
+  const send = (sent: string) => open(gateway.url, head('POST /mcp', ...lines) + sent);
+  const waiting = await Promise.all(Array.from({ length: 65 }, () => send(whole.slice(0, -1))));
+  const isRefused = () => waiting.some((each) => each.received().startsWith('HTTP/1.1 503 '));
+  await until(isRefused, 'one body more than an address may have');
+  await save('gateway.yaml', yaml('/mcp', '/new'));
+  const later = await send(whole);
+  await later.has(/^HTTP\/1\.1 \d+ /);
+  expect(later.received().slice(9, 12)).toBe('503');
+  await gateway.decision({ reason: 'body.no_room' });
+});

@@ -18,9 +18,9 @@ import { createCleanAnswer } from '../../core/gateway/forward/response-headers.t
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
-import { createQuota } from '../../core/lib/fair-share.ts';
+import type { Quota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
-import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
+import { readBody } from '../../core/gateway/listen/body.ts';
 import { createFailures } from '../../tokens/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
 import type { UnderWay } from '../../core/gateway/limit/under-way.ts';
@@ -86,7 +86,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, capabilities } = configScope;
+  const { clients, limiters, capabilities, room } = configScope;
   const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -95,7 +95,6 @@ export function createWiring(
     ending && processScope.revocation && createRevocationGuard(processScope.revocation.check, ending.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
   const { requestBodyBytes } = config.limits;
-  const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
   const upgrades = capabilities.map(({ forwardUpgrade }) => forwardUpgrade).find((each) => each !== undefined);
 
@@ -334,6 +333,8 @@ export interface ProcessScope {
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
+  /** In bytes, for bodies that are read: that of the previous one if its size is equal, with what is taken. */
+  readonly room: Quota;
   readonly capabilities: readonly Opened[];
   /** Undefined without an MCP route. */
   readonly openMcp: OpenMcpRoute | undefined;
