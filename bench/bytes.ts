@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { corpus, costOf, readerOf, textOf } from '../test/fuzz/cost/cases.ts';
+import { corpus, meanCost, readerOf, textOf } from '../test/fuzz/cost/cases.ts';
 import { readers } from '../test/fuzz/cost/readers.ts';
 
 console.log('| reader | bytes | ordinary | dearest | of |\n| --- | ---: | ---: | ---: | --- |');
@@ -13,7 +13,7 @@ for (const [name, reader] of Object.entries(readers)) {
   const bytes = reader.measured ?? reader.most;
   const costs = corpus
     .filter((shape) => shape.reader === name)
-    .map((shape) => ({ shape, ms: costOf(readerOf(shape), textOf(shape, bytes), 9) }));
+    .map((shape) => ({ shape, ms: meanCost(readerOf(shape), textOf(shape, bytes), 9) }));
   const ordinary = costs.find(({ shape }) => shape.isOrdinary === true);
   const [dearest] = costs.toSorted((one, other) => other.ms - one.ms);
   const [usual, most] = [ordinary, dearest].map((cost) => `${(cost?.ms ?? 0).toFixed(1)} ms`);

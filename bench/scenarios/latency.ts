@@ -8,8 +8,8 @@ import { differences, inRounds, median, quantile, ratios, spread } from '../stat
 import { atMost, timesSpread, type Aim, type Line } from '../table.ts';
 import { requestOf } from './requests.ts';
 
-const PER_SECOND = 1000;
-const CONNECTIONS = 64;
+const PER_SECOND = 3000;
+const CONNECTIONS = 32;
 
 /** The quantiles, and the largest acceptable ratio of the gateway's to the floor's. */
 const quantiles = [

@@ -69,11 +69,11 @@ export function answerFilter(
     if (part.does === 'guards') guard = both(guard, taken);
     else readings.push(taken);
   }
-  const judging = answers.filter(({ judges }) => judges !== undefined);
-  const origin = { counted: counted?.id, tool: judging.length > 0 ? calledTool(attempt) : undefined };
+  const judges = answers.map((part) => part.judges).filter((judge) => judge !== undefined);
+  const origin = { counted: counted?.id, tool: judges.length > 0 ? calledTool(attempt) : undefined };
   const bind = (text: string): string | undefined => bindings.giveHandles(text, grant, origin);
   // What is judged is read, however long it is.
-  const passesUnread = judging.some(({ judges }) => judges?.(grant.action)) ? undefined : unreadId(grant.action);
+  const passesUnread = judges.some((judge) => judge(grant.action)) ? undefined : unreadId(grant.action);
   const withholds = guard !== undefined || lists !== undefined;
   const shown = withholds && report ? new Reported(guard, lists, visible, report) : both(guard, lists);
   const handles = grant.action.mayYieldHandle ? handleRewriting(bind) : undefined;
@@ -100,7 +100,7 @@ export function answerFilter(
       if (becomesPrivate) filter = inTurn(filter, createPrivateFilter(answer.isEventStream));
       // MCP 2026-07-28 resumes no stream: the gateway drops `Last-Event-ID`, and an id gives no access.
       if (answer.isEventStream && !answer.isEncoded && grant.action.era === 'legacy') {
-        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId, judging.length > 0);
+        const bindId = bindings.giveEventIds(grant, answer.sessionId ?? grant.action.sessionId, judges.length > 0);
         filter = inTurn(filter, new EventIdFilter(bindId));
       }
       const reader = asked && filterOf(answer, status, asked.reading);
@@ -154,16 +154,16 @@ function errorChanges(guard: Rewriting, action: Action): AnswerChanges {
 }
 
 /** Whether a message answers the request of an action; undefined if the action gets no answer. */
-function isAnswerTo({ attempt, messageId }: Action): ((text: string) => boolean) | undefined {
+function isAnswerTo({ messageId }: Action): ((text: string) => boolean) | undefined {
   if (messageId === null) return undefined;
-  const method = attempt.kind === 'mcp' ? attempt.method : noMethod;
-  return (text) => mayBeAnswer(text) && answerOutcome(text, messageId, method) !== undefined;
+  // The method decides which outcome an answer has, and not whether it has one.
+  return (text) => mayBeAnswer(text) && answerOutcome(text, messageId, noMethod) !== undefined;
 }
 
 /** The id of a request whose answer holds no list, as that of `tools/call`; undefined for any other request. */
 function unreadId({ attempt, messageId }: Action): string | number | undefined {
   const holdsNoList = attempt.kind === 'mcp' && attempt.method.allowedBy === 'target';
-  return holdsNoList && messageId !== null && typeof messageId !== 'object' ? messageId : undefined;
+  return holdsNoList && typeof messageId !== 'object' ? messageId : undefined;
 }
 
 /** Passes an answer on unchanged while it is read; undefined if it cannot be read. */
@@ -214,9 +214,7 @@ class InTurn implements BodyFilter {
 
 /** In a session a client may resume a broken stream, by the id of its last event. */
 function mayBeResumed({ action: { era, sessionId, attempt } }: Grant): boolean {
-  if (sessionId !== undefined) return true;
-  if (era !== 'legacy' || attempt.kind !== 'mcp') return false;
-  return attempt.method.name === undefined || attempt.method.opensSession;
+  return sessionId !== undefined || (era === 'legacy' && attempt.kind === 'mcp' && attempt.method.opensSession);
 }
 
 function inTurn(first: BodyFilter | undefined, second: BodyFilter | undefined): BodyFilter | undefined {
@@ -266,9 +264,7 @@ function filterOf(
 function mayHoldList(route: Route, { action: { attempt } }: Grant): boolean {
   if (route.policy?.lists !== 'filter' || attempt.kind !== 'mcp') return false;
   // Legacy revisions: any GET may resume a broken stream.
-  if (attempt.method.name === undefined) return true;
-  const { list } = attempt.method;
-  return list !== undefined && list.kind !== 'task';
+  return attempt.method.name === undefined || attempt.method.list !== undefined;
 }
 
 /**
@@ -327,9 +323,12 @@ class VisibleLists implements Rewriting {
   }
 }
 
-/** Guard and lists, one after the other. It reports what of the lists in a message the caller does not get. */
+/**
+ * Guard and lists, one after the other, which both must read all messages. It reports what of the lists in a message
+ * the caller does not get.
+ */
 class Reported implements Rewriting {
-  readonly mustRead: boolean;
+  readonly mustRead = true;
   readonly #guard: Rewriting | undefined;
   readonly #lists: Rewriting | undefined;
   readonly #isVisible: ((target: McpTarget) => boolean) | undefined;
@@ -341,24 +340,21 @@ class Reported implements Rewriting {
     isVisible: ((target: McpTarget) => boolean) | undefined,
     report: (list: Omit<ShownList, 'method'>) => void,
   ) {
-    this.mustRead = guard?.mustRead === true || lists?.mustRead === true;
     this.#guard = guard;
     this.#lists = lists;
     this.#isVisible = isVisible;
     this.#report = report;
   }
 
-  concerns(part: Buffer | string): boolean {
-    return this.#guard?.concerns(part) === true || this.#lists?.concerns(part) === true;
+  concerns(): boolean {
+    return true;
   }
 
   rewrite(text: string): string | undefined {
-    const guarded = this.#guard?.concerns(text) === true ? this.#guard.rewrite(text) : undefined;
-    const current = guarded ?? text;
-    const listed = this.#lists?.concerns(current) === true ? this.#lists.rewrite(current) : undefined;
+    const guarded = this.#guard?.rewrite(text);
+    const listed = this.#lists?.rewrite(guarded ?? text);
     if (guarded === undefined && listed === undefined) return undefined;
-    const before = listedTargets(text);
-    if (before.length > 0) this.#compare(before, guarded, listed);
+    this.#compare(listedTargets(text), guarded, listed);
     return listed ?? guarded;
   }
 

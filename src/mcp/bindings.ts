@@ -300,7 +300,7 @@ export class HandleBinding {
   /** Its expiry, if it is a state, the counted call and the tool, if there are any, and the handle, between dots. */
   #bind(value: string, kind: HandleKind, context: HandleContext, { counted, tool }: TaskOrigin): string {
     const parts = [Buffer.from(value).toString('base64url')];
-    if (tool !== undefined && kind === 'task') parts.unshift(TOOL + Buffer.from(tool).toString('base64url'));
+    if (tool !== undefined) parts.unshift(TOOL + Buffer.from(tool).toString('base64url'));
     if (counted !== undefined) parts.unshift(counted);
     if (kind === 'state') parts.unshift((this.#clock() + STATE_LIFETIME_MS).toString(36));
     return this.#handles.bind(parts.join('.'), parties(kind, context));

@@ -27,7 +27,7 @@ export class EventFilter implements BodyFilter {
   /** The event that is too long, as long as it may pass unread. */
   #unread: UnreadAnswer | undefined;
   #isFirst = true;
-  /** Whether the last event was changed or dropped, and with it the rest of its line end. */
+  /** Whether the last event was changed, and with it the rest of its line end. */
   #isLastReplaced = false;
   /** Whether an event was dropped that may have been the answer. */
   #isAnswerDropped = false;
@@ -106,10 +106,9 @@ export class EventFilter implements BodyFilter {
     const { mustRead } = this.#rewriting;
     const before = this.#held.length;
     if (this.#isTooLong || before + rest.length > MAX_READ_BYTES) {
-      const passed = [...this.#hold(rest)];
+      const passed = this.#hold(rest);
       this.#isTooLong = false;
-      if (this.#unread?.isComplete === false) passed.push(...this.#brokenOff());
-      else if (this.#unread !== undefined) this.#isAnswerDropped = false;
+      if (this.#unread?.isComplete === true) this.#isAnswerDropped = false;
       this.#unread = undefined;
       return passed;
     }
@@ -123,7 +122,6 @@ export class EventFilter implements BodyFilter {
     if (changed === undefined) {
       if (!mustRead) return [event];
       this.#isAnswerDropped = true;
-      this.#isLastReplaced = true;
       return [];
     }
     this.#isLastReplaced = changed !== event;

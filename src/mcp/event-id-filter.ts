@@ -52,12 +52,11 @@ export class EventIdFilter implements BodyFilter {
   /** A stream may begin with a BOM, which its reader drops: the line behind it is the first. */
   #behindBom(chunk: Buffer, pieces: Buffer[]): Buffer {
     let at = 0;
-    while (at < chunk.length && this.#bomBytes < BOM.length && chunk[at] === BOM[this.#bomBytes]) {
+    while (at < chunk.length && chunk[at] === BOM[this.#bomBytes]) {
       this.#bomBytes += 1;
       at += 1;
     }
-    const isOpen = at === chunk.length && this.#bomBytes < BOM.length;
-    if (!isOpen) {
+    if (at < chunk.length) {
       this.#atLineStart = this.#bomBytes === 0 || this.#bomBytes === BOM.length;
       this.#bomBytes = BOM.length;
     }
@@ -70,7 +69,7 @@ export class EventIdFilter implements BodyFilter {
     for (let at = chunk.indexOf(FIELD, from); at !== -1; at = chunk.indexOf(FIELD, at + 1)) {
       if (this.#beginsLine(chunk, at)) return at;
     }
-    for (let at = Math.max(from, chunk.length - FIELD.length + 1); at < chunk.length; at += 1) {
+    for (let at = Math.max(from, chunk.length - FIELD.length); at < chunk.length; at += 1) {
       if (this.#beginsLine(chunk, at) && chunk.subarray(at).equals(FIELD.subarray(0, chunk.length - at))) return at;
     }
     return -1;

@@ -32,8 +32,8 @@ export function createMcp(clock: Clock, uuid: () => string): (key: string | Buff
   return (key) => {
     const sessions = createOwnerBound(key);
     const handles = new HandleBinding(sessions, clock);
-    // Knows no session and no task: the gateway binds them in answers, and a proxy that asks does not show these.
-    const unknown: OwnerBound = { bind: (handle) => handle, unbind: () => undefined };
+    // Accepts no session and no task: the gateway binds them in answers, and a proxy that asks does not show these.
+    const unknown: OwnerBound = { ...sessions, unbind: () => undefined };
     const unknownHandles = new HandleBinding(unknown, clock);
     return (route, reading) =>
       new McpRoute(route, {

@@ -75,7 +75,7 @@ class LineScan {
   #isData: boolean | undefined;
 
   push(text: string): string {
-    const parts = text.split(/([\r\n]+)/);
+    const parts = text.split(/([\r\n])/);
     return parts.map((part, index) => (index % 2 === 1 ? this.end() + part : this.#within(part))).join('');
   }
 

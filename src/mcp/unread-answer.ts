@@ -1,14 +1,22 @@
+import { parsedJson } from '../core/lib/json/parsed.ts';
 import { jsonEscapes } from '../core/lib/wording.ts';
 
-/** The lines of an event before its message. A reader that is lenient about lines finds no data in them either. */
-const linesBefore = /^(?:(?:event|id|retry)?:[ -~]*\r?\n)*data: ?(?=\{)/;
+/**
+ * The lines of an event up to the brace of its message. A reader that is lenient about lines finds no data in them
+ * either.
+ */
+const linesBefore = /^(?:(?:event|id|retry)?:[ -~]*\r?\n)*data: ?\{/;
 /** The members of an answer. Any other key may be one of these to a reader that ignores case. */
-const answerKeys: ReadonlySet<string> = new Set(['"jsonrpc"', '"id"', '"result"']);
+const answerKeys: ReadonlySet<string | undefined> = new Set(['"jsonrpc"', '"id"', '"result"']);
 /** Of a key, or of an id as it is written. */
 const MAX_TOKEN = 8 * 1024;
+/** The length of `u` with its four digits. */
+const UNICODE_ESCAPE = 5;
 
 /** All of a string but its quotes and escapes. JSON has no control characters in it. */
 const plainRun = /[ !#-[\]-\uffff]*/y;
+/** An escape behind its backslash, as far as it was read. */
+const escapes = /^(?:["\\/bfnrt]|u[\dA-Fa-f]{0,4})$/;
 /** What stands in objects and lists between strings. A lenient reader knows strings and comments of other forms. */
 const betweenStrings = /[ \t,:0-9+.eEtrufalsn-]*/y;
 const space = /[ \t]/;
@@ -24,15 +32,16 @@ const otherLineEnds = /[\u0085\u2028\u2029]/g;
 export class UnreadAnswer {
   readonly #id: string | number;
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  readonly #seen = new Set<string>();
+  readonly #seen = new Set<string | undefined>();
   /** The number of open objects and lists. */
-  #depth = 0;
+  #depth = 1;
   #next: 'key' | 'colon' | 'value' | 'comma' = 'key';
   #inString = false;
-  #isAfterBackslash = false;
+  /** The escape that is open, without its backslash. */
+  #escape: string | undefined;
   /** The key or the id, as far as it was read; undefined in other values. */
   #token: string | undefined;
-  #key = '';
+  #key: string | undefined;
   #isAnswer = false;
   #hasBegun = false;
   #isComplete = false;
@@ -80,18 +89,18 @@ export class UnreadAnswer {
 
   #inText(text: string, at: number): number | undefined {
     let end = at + 1;
-    if (this.#isAfterBackslash) {
-      this.#isAfterBackslash = false;
-      if (text.charCodeAt(at) < 0x20) return undefined;
+    if (this.#escape !== undefined) {
+      const escape = `${this.#escape}${text[at]}`;
+      if (!escapes.test(escape)) return undefined;
+      this.#escape = escape.startsWith('u') && escape.length < UNICODE_ESCAPE ? escape : undefined;
     } else {
       plainRun.lastIndex = at;
       plainRun.test(text);
-      end = plainRun.lastIndex;
-      const character = text[end];
-      if (character === '\\') this.#isAfterBackslash = true;
-      else if (character !== undefined && character !== '"') return undefined;
-      if (character === '"') this.#inString = false;
-      if (character !== undefined) end += 1;
+      const character = text[plainRun.lastIndex];
+      end = plainRun.lastIndex + 1;
+      if (character === '\\') this.#escape = '';
+      else if (character === '"') this.#inString = false;
+      else if (character !== undefined) return undefined;
     }
     if (this.#token !== undefined) this.#token += text.slice(at, end);
     return this.#inString || this.#depth > 1 || this.#endsToken() ? end : undefined;
@@ -108,23 +117,20 @@ export class UnreadAnswer {
     else if (character === '{' || character === '[') this.#depth += 1;
     else if (character === '}' || character === ']') this.#depth -= 1;
     else return undefined;
-    if (this.#depth === 1) this.#next = 'comma';
     return end + 1;
   }
 
   /** Between the members of the message. */
   #atTop(text: string, at: number): number | undefined {
     const character = text[at] as string;
-    if (this.#depth === 0) {
-      this.#depth = 1;
-      return character === '{' ? at + 1 : undefined;
+    if (this.#token !== undefined) {
+      if (ofScalar.test(character)) {
+        this.#token += character;
+        return at + 1;
+      }
+      // A number ends with what follows it.
+      if (this.#token !== '' && !this.#endsToken()) return undefined;
     }
-    if (this.#next === 'value' && this.#token !== undefined && ofScalar.test(character)) {
-      this.#token += character;
-      return at + 1;
-    }
-    // A number ends with what follows it.
-    if (this.#token !== undefined && this.#token !== '' && !this.#endsToken()) return undefined;
     if (space.test(character)) return at + 1;
     const isTaken = character === '"' ? this.#beginsString() : this.#takes(character);
     return isTaken ? at + 1 : undefined;
@@ -148,6 +154,7 @@ export class UnreadAnswer {
         // MCP: a result is an object.
         if (this.#next !== 'value' || this.#key !== '"result"') return false;
         this.#depth = 2;
+        this.#next = 'comma';
         return true;
       case ',':
         if (this.#next !== 'comma') return false;
@@ -156,9 +163,8 @@ export class UnreadAnswer {
       case '}':
         this.#isComplete = this.#next === 'comma' && this.#isAnswer && this.#seen.has('"result"');
         return this.#isComplete;
-      default:
-        return false;
     }
+    return false;
   }
 
   /** Whether the key or value that has ended may stand there. */
@@ -168,20 +174,12 @@ export class UnreadAnswer {
     if (this.#next === 'value') {
       this.#next = 'comma';
       if (token === undefined) return true;
-      this.#isAnswer = this.#isOwnId(token);
+      this.#isAnswer = parsedJson(token) === this.#id;
       return this.#isAnswer;
     }
     this.#next = 'colon';
-    this.#key = token ?? '';
+    this.#key = token;
     const before = this.#seen.size;
-    return answerKeys.has(this.#key) && this.#seen.add(this.#key).size > before;
-  }
-
-  #isOwnId(token: string): boolean {
-    try {
-      return JSON.parse(token) === this.#id;
-    } catch {
-      return false;
-    }
+    return answerKeys.has(token) && this.#seen.add(token).size > before;
   }
 }

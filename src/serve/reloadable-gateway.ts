@@ -5,6 +5,8 @@ import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
+import { bodyQuotaBytes } from '../core/gateway/listen/body.ts';
+import { createQuota, type Quota } from '../core/lib/fair-share.ts';
 import { UnderWay } from '../core/gateway/limit/under-way.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -107,7 +109,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     newest: () => gateway,
     requireRight(scope, route, right) {
       const refused = open.refusalOf(right);
-      if (refused !== undefined) throw new Denial(refused.reason, 'the token was refused since the call began');
+      if (refused !== undefined) throw new Denial(refused, 'the token was refused since the call began');
       if (scope !== inForce) gateway.reconsider({ ...right, route, isUpgrade: false, isSent: true });
     },
   };
@@ -121,6 +123,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
   });
   const randomKey = surroundings.key ?? randomBytes(32);
   let clients: Clients = new Map();
+  let room: { readonly bytes: number; readonly quota: Quota } | undefined;
   let gateway: ConfiguredGateway;
   let inForce: ConfigScope;
   /** Undefined until a configuration has an MCP route. */
@@ -141,14 +144,16 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     const before = clients;
     const prepared = await shared.prepare(next.shared, next.sessionKey, next.frontDoor !== undefined);
     const ledBefore = leadOwnRequests(egress);
-    const configScope = configScopeOf(next, prepared.limiters);
+    const served = clientsOf(next);
+    let configScope: ConfigScope;
     try {
+      configScope = configScopeOf(next, served, prepared.limiters);
       const built = createGateway(next, configScope, processScope);
       gateway = tracing === undefined ? built : traced(built, tracing, next, processScope.listeners);
     } catch (error) {
       leadOwnRequests(ledBefore);
       prepared.drop();
-      closeUnlessIn(before, configScope.clients);
+      closeUnlessIn(before, served);
       throw error;
     }
     inForce = configScope;
@@ -165,21 +170,27 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
       log.event('warn', 'revocation was added: a restart is needed for it, the rest is in force');
   }
 
-  function configScopeOf(next: Config, limiters: RateLimiters): ConfigScope {
+  function configScopeOf(next: Config, served: Clients, limiters: RateLimiters): ConfigScope {
     const secret = next.sessionKey ?? randomKey;
-    const served = clientsOf(next);
     return {
       clients: served,
       limiters,
+      room: roomOf(next),
       capabilities: capabilities.open({ config: next, clients: served, secret }),
       openMcp: mcp?.(secret),
       serverAnswers,
     };
   }
 
+  function roomOf({ limits }: Config): Quota {
+    const bytes = bodyQuotaBytes(limits.requestBodyBytes);
+    if (bytes !== room?.bytes) room = { bytes, quota: createQuota(bytes) };
+    return room.quota;
+  }
+
   function endIfRefused(stream: OpenStream): void {
     const refused = open.refusalOf(stream);
-    if (refused !== undefined) return endFor(stream, refused.reason, 'the token was refused');
+    if (refused !== undefined) return endFor(stream, refused, 'the token was refused');
     try {
       stream.revalidateEvery(gateway.reconsider(stream));
     } catch (error) {

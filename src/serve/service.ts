@@ -34,7 +34,7 @@ export interface Service extends Pick<ReloadableGateway, 'servers' | 'sharedStor
   readonly url: string;
   /** The listeners of capabilities. */
   readonly listeners: readonly ListeningAt[];
-  /** Serves by `config` from the next request on. A request finishes under the configuration it started with. */
+  /** Serves by `config` from the next request on, and decides by it on those whose body is not complete yet. */
   reload(config: Config): Promise<void>;
   /** Drains: accepts no more connections, lets requests finish for `graceMs`, then ends the rest. */
   close(graceMs: number): Promise<void>;

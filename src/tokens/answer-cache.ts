@@ -101,9 +101,9 @@ export class AnswerCache<Value extends object> {
     return this.#flight(`afresh ${key}`, () => this.#settle(key, source));
   }
 
-  /** Forgets the value in this process alone. */
-  evict(key: string): void {
-    this.#answers?.delete(key);
+  /** Forgets the value in this process alone. Returns whether there was one. */
+  evict(key: string): boolean {
+    return this.#answers?.delete(key) ?? false;
   }
 
   /** Forgets the value, here and in the store. */

@@ -91,8 +91,8 @@ export function createAuthenticators(
     }
     const { authorities, verifiers } = trust;
     const refuseEverywhere = (refused: RefusedToken): void => {
-      for (const verifier of verifiers.values()) verifier.evict(refused.key);
-      onRefused?.(refused);
+      const wasValid = [...verifiers.values()].map((verifier) => verifier.evict(refused.key)).includes(true);
+      onRefused?.({ ...refused, isMadeUp: refused.isMadeUp && !wasValid });
     };
     return (route, possession) => {
       const names = route.authorizationServers.map(({ name }) => name);
@@ -111,7 +111,7 @@ export function createAuthenticators(
     if (authority === undefined) return;
     authority.introspect?.revoke(key);
     for (const verifier of trust.verifiers.values()) verifier.evict(key);
-    onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive' });
+    onRefused?.({ key, issuers: [authority.issuer], reason: 'token.inactive', isMadeUp: false });
   }
 
   function drop(isMeant: (principal: Principal) => boolean): void {

@@ -107,14 +107,14 @@ export class CachedVerifier {
       return (await this.#cache.renew(key, source)).principal;
     } catch (error) {
       // A bug: the token's validity is unknown.
-      if (!(error instanceof Denial)) this.#onRefused({ key, issuers: [], reason: 'gateway.error' });
+      if (!(error instanceof Denial)) this.#onRefused({ key, issuers: [], reason: 'gateway.error', isMadeUp: false });
       throw error;
     }
   }
 
-  /** Evicts a valid token: its next use validates it again. */
-  evict(key: string): void {
-    this.#cache.evict(key);
+  /** Evicts a valid token: its next use validates it again. Returns whether it was cached. */
+  evict(key: string): boolean {
+    return this.#cache.evict(key);
   }
 
   /** Evicts the valid tokens of these callers, and returns them. No validation that is under way is cached. */
@@ -150,13 +150,13 @@ export class CachedVerifier {
 
   #source(
     key: string,
-    { issuers, validate, refusalMs }: TokenCheck,
+    { issuers, asksServers, validate, refusalMs }: TokenCheck,
     ...how: Parameters<TokenCheck['validate']>
   ): AnswerSource<VerifiedToken> {
     return {
       ask: () =>
         validate(...how).catch((error: unknown) => {
-          if (isTokenDenial(error)) this.#onRefused({ key, issuers, reason: error.reason });
+          if (isTokenDenial(error)) this.#onRefused({ key, issuers, reason: error.reason, isMadeUp: !asksServers });
           throw error;
         }),
       refusalMs: (denial) => (isTokenDenial(denial) ? refusalMs : 0),

@@ -1,5 +1,5 @@
 /** A caller sends most of a request while its token is good, and the rest when it suits it. */
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { callOf } from './requests.ts';
 import { startEditedGateway } from '../support/gateway.ts';
 import { startIssuer } from '../support/issuer.ts';
@@ -7,7 +7,7 @@ import { head, open } from '../support/raw.ts';
 import { startBeforeEach } from '../support/start-before.ts';
 import { until } from '../support/until.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { publicUrl } from '../worlds/gateway.ts';
+import { publicUrl, startWorld } from '../worlds/gateway.ts';
 
 let passedMs: number;
 
@@ -178,3 +178,68 @@ test.each(['/approvals/AAAAAAAAAAAAAAAAAAAAAA', '/revoke'])(
     expect(await release()).toBe(401);
   },
 );
+
+test('a token ends by the clock tolerance of its own server, not by that of another server of the route', async () => {
+  const world = await startWorld({
+    server: 'introspection: { client_id: gateway, client_secret: s3cr3t }, clock_tolerance: 0s',
+    servers: 'other: { issuer: "https://other.example", jwt: { algorithms: [RS256] }, clock_tolerance: 5m }',
+    routes: [
+      'name: tools, path: /mcp, protocol: mcp, audience: a, authorization_servers: [main, other], upstream: { url: "UPSTREAM" }',
+    ],
+  });
+  onTestFinished(() => world.close());
+  const token = world.opaque({ exp: Math.floor(Date.now() / 1000) + 60 });
+  const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+  const connection = await open(world.gateway.url, head('POST /mcp', ...lines) + body.slice(0, -5));
+  await until(() => world.issuer.requestsTo('/introspect').length > 0, 'the token to be examined');
+  // The answer of the issuer reached the gateway before the answer to a later question.
+  expect((await world.post('/mcp', world.opaque(), body)).status).toBe(200);
+  world.advance(70);
+  connection.socket.write(body.slice(-5));
+  await connection.has(/^HTTP\/1\.1 \d+ /);
+  expect(connection.received().slice(9, 12)).toBe('401');
+  await world.gateway.decision({ allow: false, reason: 'token.expired' });
+});
+
+test('an upload ends with its token, although the caller shows the token to another server since', async () => {
+  const other = await startIssuer();
+  const introspection = 'introspection: { client_id: gateway, client_secret: s3cr3t, cache: 0s }';
+  const world = await startWorld({
+    server: introspection,
+    servers: `other: { issuer: "${other.url}", ${introspection} }`,
+    routes: [
+      'name: api, path: /api, audience: a, authorization_servers: [main], upstream: { url: "UPSTREAM" }',
+      'name: other, path: /other, audience: a, authorization_servers: [other], upstream: { url: "UPSTREAM" }',
+    ],
+  });
+  onTestFinished(async () => {
+    await Promise.all([world.close(), other.close()]);
+  });
+  const token = world.opaque();
+  const lines = [`Authorization: Bearer ${token}`, 'Content-Type: application/json', `Content-Length: ${body.length}`];
+  const connection = await open(world.gateway.url, head('POST /api', ...lines) + body.slice(0, -5));
+  await until(() => world.issuer.requestsTo('/introspect').length > 0, 'the token to be examined');
+  // The answer of the issuer reached the gateway before the answer to a later question.
+  expect((await world.send('/api', { token })).status).toBe(200);
+  world.issuer.introspection.delete(token);
+  expect((await world.send('/api', { token })).status).toBe(401);
+  expect((await world.send('/other', { token })).status).toBe(401);
+  connection.socket.write(body.slice(-5));
+  await connection.has(/^HTTP\/1\.1 \d+ /);
+  expect(connection.received().slice(9, 12)).toBe('401');
+});
+
+test('a reload gives no further room for bodies that wait', async () => {
+  const size = 1024 * 1024;
+  const lines = ['Authorization: Bearer one', 'Content-Type: application/json', `Content-Length: ${size}`];
+  const whole = body.padEnd(size);
+  const send = (sent: string) => open(gateway.url, head('POST /mcp', ...lines) + sent);
+  const waiting = await Promise.all(Array.from({ length: 65 }, () => send(whole.slice(0, -1))));
+  const isRefused = () => waiting.some((each) => each.received().startsWith('HTTP/1.1 503 '));
+  await until(isRefused, 'one body more than an address may have');
+  await save('gateway.yaml', yaml('/mcp', '/new'));
+  const later = await send(whole);
+  await later.has(/^HTTP\/1\.1 \d+ /);
+  expect(later.received().slice(9, 12)).toBe('503');
+  await gateway.decision({ reason: 'body.no_room' });
+});

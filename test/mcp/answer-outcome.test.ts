@@ -80,3 +80,14 @@ test.each<[answer: object, settled: readonly unknown[]]>([
   expect(outcomeReading(action, counted).rewrite(JSON.stringify({ id: 1, ...answer }))).toBeUndefined();
   expect(settled).toEqual(expected);
 });
+
+test.each<[what: string, action: object, outcome: string]>([
+  ['a task that has ended with an error', { attempt: { kind: 'mcp', method: mcpMethod('tasks/get') } }, 'returned'],
+  ['an answer to no message', { attempt: { kind: 'http' } }, 'answered'],
+])('%s settles the call of its action', (_what, action, outcome) => {
+  const settled: unknown[] = [];
+  const counted = { settle: (...told: unknown[]) => settled.push(...told) } as unknown as CountedCall;
+  const reading = outcomeReading({ ...action, messageId: 1 } as unknown as Action, counted);
+  reading.rewrite(answer({ result: { status: 'completed', result: { isError: true } } }));
+  expect(settled[0]).toBe(outcome);
+});

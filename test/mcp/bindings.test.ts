@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { lengthPrefixed } from '../../src/core/lib/digest.ts';
 import { Bindings, createOwnerBound, HandleBinding } from '../../src/mcp/bindings.ts';
-import { readMessage, tasksRequired } from '../../src/mcp/message.ts';
+import { readMessage } from '../../src/mcp/message.ts';
 import { messageLimits } from '../support/message-limits.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { Fields } from '../../src/core/model/fields.ts';
@@ -36,6 +36,8 @@ const modernRequest = (method: string, params: object, capabilities: object): Bu
   return request(method, { ...params, _meta: { ...meta, 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } });
 };
 const modern = { mcpProtocolVersion: '2026-07-28' };
+/** SEP-2663: the data of a -32021. */
+const tasksRequired = { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } };
 const notification = Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}');
 
 function present(fields: Partial<Fields>, body?: Buffer, principal?: Principal): ReturnType<Bindings['present']> {
@@ -127,9 +129,17 @@ describe('Last-Event-ID', () => {
       lastEventId: '8',
       resumes: call,
     });
+    // A header has to carry the id: the name of the call has at most 512 bytes.
+    const ofLength = (length: number): Grant =>
+      grantOf(undefined, {
+        attempt: message('tools/call', 'tool pay'),
+        messageId: 'x'.repeat(length - '["","pay"]'.length),
+      });
+    const longest = bindings.giveEventIds(ofLength(512), undefined, true)('7');
+    expect(presented({ lastEventId: longest })).toMatchObject({ resumes: { tool: 'pay' } });
     for (const given of [
       bindings.giveEventIds(grant, undefined)('7'),
-      bindings.giveEventIds(grantOf(undefined, { messageId: 'x'.repeat(600) }), undefined, true)('7'),
+      bindings.giveEventIds(ofLength(513), undefined, true)('7'),
     ])
       expect(presented({ lastEventId: given })).toMatchObject({ lastEventId: '7', resumes: undefined });
   });

@@ -58,6 +58,9 @@ describe('a JSON body', () => {
     expect(filter.push(braces(LONGEST + 1))).toHaveLength(1);
     expect(filter.push(Buffer.from('y'))).toEqual([Buffer.from('y')]);
     expect(filter.end()).toEqual([]);
+    const held = new JsonFilter(changing);
+    held.push(Buffer.from('x'));
+    expect(held.push(braces(LONGEST))).toEqual([Buffer.from('x'), braces(LONGEST)]);
   });
 
   test('that holds nothing to change is not decoded', () => {

@@ -47,6 +47,7 @@ describe('is the same', () => {
     ['another _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1,"_meta":{"at":2}}'],
     ['no _meta', '{"a":1,"_meta":{"at":1}}', '{"a":1}'],
     ['a member of _meta whose name only resembles one that hosts act on', '{"a":1,"_meta":{"uid":7}}', '{"a":1}'],
+    ['a member of _meta that ends like one that hosts act on', '{"a":1,"_meta":{"com.example/ui":7}}', '{"a":1}'],
     ['another _meta beside the interface', '{"a":1,"_meta":{"ui":{},"at":1}}', '{"_meta":{"at":2,"ui":{}},"a":1}'],
   ])('with %s', ([, one, other]) => {
     expect(tool(one as string)).toEqual(tool(other as string));
@@ -109,6 +110,13 @@ test('an entry without a name has no definition', () => {
     undefined,
     definitionOf('prompt', '', { name: '' }),
   ]);
+});
+
+test('only the definition of a tool has schemas', () => {
+  const entry = { name: 'pay', inputSchema: { type: 'object' }, outputSchema: { title: 'Receipt' } };
+  const schemas = { input: entry.inputSchema, output: entry.outputSchema };
+  expect(definitionsIn('tool', [entry])).toEqual([{ ...definitionOf('tool', 'pay', entry), schemas }]);
+  expect(definitionsIn('prompt', [entry])[0]).not.toHaveProperty('schemas');
 });
 
 test('a tool and a prompt of one name have two keys', () => {

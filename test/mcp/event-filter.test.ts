@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { Denial } from '../../src/core/model/denial.ts';
 import type { Rewriting } from '../../src/mcp/body-filter.ts';
 import { endsEvent, EventFilter, EventScanner, eventData, withData } from '../../src/mcp/event-filter.ts';
 import { property } from '../support/property.ts';
@@ -69,6 +70,22 @@ describe('an event', () => {
     }
   });
 
+  test('of exactly 8 MiB is read', () => {
+    const event = Buffer.alloc(LONGEST, 'x');
+    event.write('data: {');
+    event.write('}\n\n', LONGEST - 3);
+    for (const rewriting of [changing, reading]) {
+      expect(new EventFilter(rewriting).push(event).join('')).toBe('data: changed\n\n');
+    }
+  });
+
+  test('of more passes in one chunk if it is no message, whatever follows', () => {
+    const event = Buffer.alloc(LONGEST + 1, '\n');
+    event.fill(':', 0, LONGEST - 1);
+    const [passed] = new EventFilter(reading).push(Buffer.concat([event, Buffer.from('{')]));
+    expect(passed?.equals(event)).toBe(true);
+  });
+
   test('of more passes unread, or is dropped where it must be read', () => {
     for (const [rewriting, passed] of [
       [changing, LONGEST + 3],
@@ -100,6 +117,23 @@ describe('an event', () => {
     expect(new EventFilter(blind).push(chunk)).toEqual([chunk]);
   });
 
+  test('that was read and stays as it is passes together with the others', () => {
+    const noting: Rewriting = { concerns: () => true, rewrite: () => undefined, mustRead: true };
+    const chunk = Buffer.from('data: {}\n\ndata: {}\n\n');
+    expect(new EventFilter(noting).push(chunk)).toEqual([chunk]);
+  });
+
+  test('is refused as its reader refuses it', () => {
+    const denial = new Denial('upstream.invalid', 'two readings');
+    const refusing: Rewriting = {
+      ...reading,
+      rewrite: () => {
+        throw denial;
+      },
+    };
+    expect(() => new EventFilter(refusing).push(Buffer.from('data: {}\n\n'))).toThrow(denial);
+  });
+
   test('after the last event the filter has nothing left to send', () => {
     const filter = new EventFilter(changing);
     filter.push(Buffer.from('data: {}\n\n'));
@@ -121,9 +155,10 @@ describe('an event', () => {
 describe('HTTP+SSE of 2024-11-05: an event that names the URL for messages', () => {
   test.each([
     'event: endpoint\ndata: /messages?session=a\n\n',
-    'event:endpoint\r\ndata: /\r\n\r\n',
-    'data: http://tools.example/a\nevent: endpoint\n\n',
-    'event: endpoint\ndata: https://tools.example/a\n\n',
+    'event: endpoint\ndata: /messages?session={a}\n\n',
+    'event:endpoint\r\ndata: /{\r\n\r\n',
+    'data: http://tools.example/{a}\nevent: endpoint\n\n',
+    'event: endpoint\ndata: https://tools.example/{a}\n\n',
   ])('is no message: %j', (event) => {
     expect(new EventFilter(reading).push(Buffer.from(event)).join('')).toBe(event);
   });
@@ -170,6 +205,7 @@ describe('an event where everything must be read', () => {
     ['with a BOM before its message', 'data: \uFEFF{}\n\n'],
     ['with a line separator and no object', ': \u2028\n\n'],
     ['with an object in a comment', ': {\n\n'],
+    ['with the name of data in its id', 'id: data: {\ndata: {}\n\n'],
     ['with bytes that are not UTF-8, and no object', Buffer.from('data: \xff\n\n', 'latin1')],
     ['that is blank', '\n\r\n\n'],
   ])('passes as it came: one %s', (_what, event) => {
@@ -204,12 +240,31 @@ describe('an event where everything must be read', () => {
     }
   });
 
+  test('ends its lines alike where an empty chunk stands between CR and LF', () => {
+    const filter = new EventFilter(same);
+    for (const chunk of ['data: {\r', '', '\n']) expect(filter.push(Buffer.from(chunk))).toEqual([]);
+    expect(filter.push(Buffer.from('data: }\n\n')).join('')).toBe('data: {\ndata: }\n\n');
+  });
+
+  test('leaves the received bytes to others that read them', () => {
+    const chunk = Buffer.from('data: {}\r\r');
+    new EventFilter(same).push(chunk);
+    expect(String(chunk)).toBe('data: {}\r\r');
+  });
+
+  test('has no BOM, although the chunk before it held nothing to read', () => {
+    const list: Rewriting = { ...same, concerns: (part) => part.includes('list') };
+    const filter = new EventFilter(list);
+    expect(filter.push(Buffer.from(': first\n\n')).join('')).toBe(': first\n\n');
+    expect(filter.push(Buffer.from('\uFEFFdata: {"list":1}\n\n'))).toEqual([]);
+  });
+
   test('has escapes for the separators at which some readers end a line', () => {
-    const event = 'data: {"a":"\u2028\u0085\u007F"}\n\n';
-    expect(through(event)).toBe(latin1('data: {"a":"\\u2028\\u0085\u007F"}\n\n'));
+    const event = 'data: {"a":"\u2028\u2029\u0085\u007F"}\n\n';
+    expect(through(event)).toBe(latin1('data: {"a":"\\u2028\\u2029\\u0085\u007F"}\n\n'));
     let seen = '';
     through(event, { ...same, rewrite: (text) => void (seen = text) });
-    expect(seen).toBe('{"a":"\\u2028\\u0085\u007F"}');
+    expect(seen).toBe('{"a":"\\u2028\\u2029\\u0085\u007F"}');
   });
 
   describe('and the answer of its request was dropped', () => {
@@ -226,6 +281,12 @@ describe('an event where everything must be read', () => {
       const filter = answering();
       for (const chunk of chunks) filter.push(chunk);
       expect(() => filter.end()).toThrow(refusal);
+    });
+
+    test('a stream that ends without its answer is none of these', () => {
+      const filter = answering();
+      filter.push(Buffer.from('data: {}\n\n'));
+      expect(filter.end()).toEqual([]);
     });
 
     test('unless the answer follows, or the stream answers no request', () => {
@@ -266,6 +327,30 @@ describe('what passes as it came', () => {
     expect(filter.push(Buffer.from(`: a${end}${end}`)).join('')).toBe(end === '\r' ? ': a\n\n' : `: a${end}${end}`);
     expect(filter.push(Buffer.from('\n')).join('')).toBe(end === '\r' ? '' : '\n');
   });
+});
+
+describe('a stream that need not be read', () => {
+  const some: Rewriting = { ...changing, concerns: (part) => part.includes('list') };
+  const sent = (...chunks: readonly string[]): readonly string[] => {
+    const filter = new EventFilter(some);
+    return chunks.map((chunk) => filter.push(Buffer.from(chunk)).join(''));
+  };
+  const [event, changed] = ['data: {"list":1}', 'data: changed\n\n'];
+
+  test.each([
+    ['the rest of the line end of a changed event is dropped', [`${event}\r\r`, '\n'], [changed, '']],
+    ['also behind an empty chunk', [`${event}\r\r`, '', '\n'], [changed, '', '']],
+    ['an empty line behind it passes', [`${event}\r\r`, '\n\n:'], [changed, '\n']],
+    ['the rest of a line end that stays passes', ['event: ping\r\r', '\n'], ['event: ping\r\r', '\n']],
+    ['an event behind a CR is changed', [`${event}\r\r`, `${event}\n\n`], [changed, changed]],
+    ['an empty line at the beginning passes at once', ['\n', '\n'], ['\n', '\n']],
+    [
+      'an empty line behind a chunk that passes is no rest of a line end',
+      [`${event}\r\r`, ': ping\n\n', `\n${event}\n\n`],
+      [changed, ': ping\n\n', `\n${changed}`],
+    ],
+    ['and passes at once', [': ping\n\n', '\n'], [': ping\n\n', '\n']],
+  ])('%s', (_what, chunks, expected) => expect(sent(...chunks)).toEqual(expected));
 });
 
 const piece = fc.constantFrom(
@@ -311,6 +396,26 @@ function dataIn(text: string): readonly string[] {
   }
   return found.filter((each) => each !== '');
 }
+
+test.each([
+  [['\n'], ['\n', '']],
+  [['a\r\rb\r\r'], ['a\r\r', 'b\r\r', '']],
+  [['a\r\n\r\nb\n'], ['a\r\n\r\n', 'b\n']],
+  [
+    ['a\r\r', '\nb\n\n'],
+    ['a\r\r', '\nb\n\n', ''],
+  ],
+])('WHATWG HTML §9.2: %j are the events %j', (chunks, events) => {
+  expect(split(chunks.map((chunk) => Buffer.from(chunk)))).toEqual(events);
+});
+
+test('a scanner that begins again knows no line end before', () => {
+  const scanner = new EventScanner();
+  expect(scanner.in(Buffer.from('a\r\r')).next(0)).toBe(3);
+  scanner.restart();
+  expect(scanner.in(Buffer.from('\n')).restOfLineEnd()).toBe(0);
+  expect(scanner.in(Buffer.from('\n')).next(0)).toBe(1);
+});
 
 describe('WHATWG HTML §9.2 — for any stream', () => {
   property(

@@ -59,6 +59,8 @@ describe('WHATWG HTML §9.2 — the ids of an event stream', () => {
     ['text in the data', 'data: id: 1\ndata:id: 2\n\n'],
     ['another field', 'idx: 1\nID: 1\n id: 1\nevent: id: 1\nretry: 1\n: id: 1\n\n'],
     ['a BOM that is not at the start', `data: a\n\n${bom}id: 1\n\n`],
+    ['half a BOM, which is part of its line', `${bom.slice(0, 2)}id: 1\n\n`],
+    ['a field whose name begins with the letter of an id', 'iid: 1\n\n'],
     ['a line without its end', 'data: a\n\nid: 1'],
     ['nothing', ''],
     ['one that is too long for a header', `id: ${much}\n\n`],

@@ -26,6 +26,7 @@ describe('filteredMessage', () => {
     ['a list where all is visible', message({ tools: [{ name: 'a' }] })],
     ['a private list', message({ tools: [{ name: 'a' }], cacheScope: 'private' })],
     ['another result', message({ content: [], cacheScope: 'public' })],
+    ['a list of tasks, on which no policy decides', message({ tasks: [{ taskId: 'hidden' }, {}] })],
     ['an error', '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"hidden"}}'],
     ['a notification', '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'],
   ])('%s is not changed', (_, text) => {
@@ -207,10 +208,15 @@ describe('withoutTasks', () => {
     ],
   ])('removes %s', (_, text, wanted) => expect(withoutTasks(text) ?? text).toBe(wanted));
 
-  test.each(['{"result":{"content":[{"taskId":"a"}]}}', '{"result":null}', '{"method":"x"}', '"tasks"', 'null', '[]'])(
-    '%s lists none',
-    (text) => expect(withoutTasks(text)).toBeUndefined(),
-  );
+  test.each([
+    '{"result":{"content":[{"taskId":"a"}]}}',
+    '{"result":{"tools":[{"name":"a"}]}}',
+    '{"result":null}',
+    '{"method":"x"}',
+    '"tasks"',
+    'null',
+    '[]',
+  ])('%s lists none', (text) => expect(withoutTasks(text)).toBeUndefined());
 
   test('throws for text that is not JSON', () => expect(() => withoutTasks('{"tasks"')).toThrow(SyntaxError));
 });

@@ -264,6 +264,40 @@ describe('SEP-414: the trace that _meta names', () => {
   ])('%j names none', (meta) => expect(traceOf(meta)).toBeUndefined());
 });
 
+test('a refusal of what is not JSON names no key of the configuration', () => {
+  expect(() => readMessage(Buffer.from('{'), none, messageLimits)).toThrow(
+    expect.objectContaining({ detail: expect.not.stringContaining('allows no more') as string }),
+  );
+});
+
+test.each([
+  ['{"name":"x","arguments":{},"_meta":{},"task":{},"requestState":"x","inputResponses":{}}', undefined],
+  ['{"name":"x","first":1,"second":2}', 'first'],
+  ['{"name":"x","":1}', ''],
+])('the first member of params that calls do not have: %s', (params, member) => {
+  expect(readMessage(Buffer.from(call(params)), none, messageLimits).otherMember).toBe(member);
+  const other = call(params).replace('tools/call', 'vendor/run');
+  expect(readMessage(Buffer.from(other), none, messageLimits).otherMember).toBeUndefined();
+});
+
+test('arguments keep the digits of numbers that JavaScript would round, and are read again once', () => {
+  const read = (text: string) => readMessage(Buffer.from(text), none, messageLimits).exactArguments;
+  const exact = read(call('{"name":"x","arguments":{"id":9007199254740993}}'));
+  expect(JSON.stringify(exact?.())).toBe('{"id":9007199254740993}');
+  expect(exact?.()).toBe(exact?.());
+  expect(read(call('{"name":"x","arguments":{"id":7}}'))).toBeUndefined();
+  expect(read('{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}')).toBeUndefined();
+});
+
+test('an id keeps its digits, too', () => {
+  const { id } = readMessage(
+    Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'),
+    none,
+    messageLimits,
+  );
+  expect(JSON.stringify({ id })).toBe('{"id":9007199254740993}');
+});
+
 test('arguments are an object or absent; for a vendor’s method they may be any value', () => {
   const read = (text: string): unknown => readMessage(Buffer.from(text), none, messageLimits).arguments;
   expect(read(call('{"name":"x"}'))).toBeUndefined();
@@ -348,6 +382,7 @@ test.each([
 describe('the lengths of what is folded', () => {
   const read = (text: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"${text}"}}`;
+  const template = (text: string): string => complete(`{${text}`.slice(0, -1));
   const complete = (uri: string): string =>
     `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/resource","uri":"${uri}"}}}`;
 
@@ -356,14 +391,19 @@ describe('the lengths of what is folded', () => {
     ['a name of a tool', (text) => call(`{"name":"${text}"}`), 1_024, 'body.message'],
     ['a URI', read, 2_048, 'body.message'],
     ['a URI of a completion', complete, 2_048, 'body.message'],
+    ['a URI template of a completion', template, 2_048, 'body.message'],
     ['a key of arguments', (text) => call(`{"name":"t","arguments":{"${text}":1}}`), 1_024, 'body.ambiguous'],
   ])('%s', (_what, message, most, refusal) => {
     expect([reason(message('x'.repeat(most))), reason(message('x'.repeat(most + 1)))]).toEqual(['accepted', refusal]);
   });
 
-  test('the refusal names the limit, and the id of the request', () => {
-    expect(() => readMessage(Buffer.from(call(`{"name":"${'\uFDFA'.repeat(1_025)}"}`)), none, messageLimits)).toThrow(
-      expect.objectContaining({ detail: 'a name of a tool of more than 1024 characters', messageId: 1 }),
+  test.each([
+    [call(`{"name":"${'\uFDFA'.repeat(1_025)}"}`), 'a name of a tool of more than 1024 characters'],
+    [read('x'.repeat(2_049)), 'a URI of more than 2048 characters'],
+    [`{"jsonrpc":"2.0","id":1,"method":"${'x'.repeat(1_025)}"}`, 'a method of more than 1024 characters'],
+  ])('the refusal names the limit, and the id of the request: %.60s', (text, detail) => {
+    expect(() => readMessage(Buffer.from(text), none, messageLimits)).toThrow(
+      expect.objectContaining({ detail, messageId: 1 }),
     );
   });
 

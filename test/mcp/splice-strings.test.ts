@@ -1,6 +1,6 @@
 import { constantFrom, jsonValue, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { spliceStrings, withoutMembers } from '../../src/mcp/splice-strings.ts';
+import { memberText, spliceStrings, withoutMembers } from '../../src/mcp/splice-strings.ts';
 import type { JsonScanError } from '../../src/core/lib/json/scanner.ts';
 import { property } from '../support/property.ts';
 
@@ -73,4 +73,14 @@ describe('withoutMembers', () => {
   ])('without y in outer, %s is %s', (text, expected) => {
     expect(withoutMembers(text, 'outer', ['y'])).toBe(expected);
   });
+});
+
+test.each([
+  ['id', '{"id": 1.50 , "a": {"id": 2}}', '1.50'],
+  ['id', ' {"a":1,"i\\u0064":[1, {}]}', '[1, {}]'],
+  ['id', '{"id":1,"id":2}', '2'],
+  ['id', '{"a":{"id":1}}', undefined],
+  ['0', '["x"]', undefined],
+])('memberText: %s of %s is %s', (key, text, found) => {
+  expect(memberText(text, key)).toBe(found);
 });

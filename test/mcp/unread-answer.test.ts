@@ -34,10 +34,16 @@ describe('the answer to a call passes', () => {
     ['with a text as its id', '{"id":"7\\u0061\\"}","result":{}}', '7a"}'],
     ['with a list as another message would have it', '{"id":7,"result":{"tools":[{"id":8,"method":"x"}]}}'],
     ['with characters of all lengths', '{"id":7,"result":{"é€😀\\\\":"\\"}]\\n\\u2028"}}'],
+    ['with escapes of all kinds', String.raw`{"id":7,"result":{"a":"\"\\\/\b\f\n\r\t\u00e9\uABCD"}}`],
   ])('%s', (_what, message, id = 7) => {
     for (const pieces of [1, 3, 1000]) {
       expect(passes(lines + message + end, { id, pieces })).toBe(lines + message + end);
     }
+  });
+
+  test.each(['data:', ': a comment\ndata: ', 'retry: 5\r\ndata: '])('behind %j', (before) => {
+    const event = `${before}{"id":7,"result":{}}\n\n`;
+    expect(passes(event)).toBe(event);
   });
 
   test('with escapes for the characters at which some readers end a line', () => {
@@ -70,6 +76,16 @@ describe('an event does not pass whole', () => {
     ['with a comment', '{"id":7,"result":{/*"*/}}'],
     ['with a control character', '{"id":7,"result":{"a":"\v"}}'],
     ['with an escaped line end', '{"id":7,"result":{"a":"\\\n"}}'],
+    ['with an escape that JSON does not have', String.raw`{"id":7,"result":{"a":"\x"}}`],
+    ['with an escape that is a space', String.raw`{"id":7,"result":{"a":"\ "}}`],
+    [
+      'with an escape of three digits, behind which some parsers skip the quote',
+      String.raw`{"id":7,"result":{"a":"\u000""}}`,
+    ],
+    ['with an escape of two digits', String.raw`{"id":7,"result":{"a":"\u00"}}`],
+    ['with an escape of other digits', String.raw`{"id":7,"result":{"a":"\ug000"}}`],
+    ['with a list that another character ends', '{"id":7,"result":{"a":[1/}}'],
+    ['with a number that JSON does not have', '{"id":7-,"result":{}}'],
     ['with two commas', '{"id":7,,"result":{}}'],
     ['with a comma at its end', '{"id":7,"result":{},}'],
     ['with two numbers', '{"id":7 8,"result":{}}'],
@@ -84,11 +100,65 @@ describe('an event does not pass whole', () => {
   test.each([
     ['data in another spelling', 'Data: {}\ndata: {"id":7,"result":{}}\n\n'],
     ['data behind a space', ' data: {}\ndata: {"id":7,"result":{}}\n\n'],
+    ['data in another spelling that names data in its text', 'Data: {"id":7,"result":{"a":"data: {"}}\n\n'],
+    ['a BOM', '\ufeffdata: {"id":7,"result":{}}\n\n'],
     ['two lines of data', 'data: {}\ndata: {"id":7,"result":{}}\n\n'],
     ['a line separator', 'id: \u2028\ndata: {"id":7,"result":{}}\n\n'],
     ['no data', 'event: message\n\n'],
     ['bytes that are not UTF-8', Buffer.from('data: {"id":7,"result":{"a":"\xc0\xa2"}}\n\n', 'latin1')],
-  ])('with %s', (_what, text) => expect(passes(text)).toBeUndefined());
+  ])('with %s', (_what, text) => {
+    expect(passes(text)).toBeUndefined();
+    expect(new UnreadAnswer(7).pass(Buffer.from(text))).toBeUndefined();
+  });
+
+  test('with bytes that are not UTF-8 behind much that is', () => {
+    const answer = new UnreadAnswer(7);
+    expect(answer.pass(Buffer.from('data: {"id":7,"result":{"a":"'))).toBeDefined();
+    expect(answer.pass(Buffer.from('\xc0\xa2', 'latin1'))).toBeUndefined();
+  });
+
+  test.each([
+    '{{',
+    '{:',
+    '{,',
+    '{}',
+    '{1',
+    '{"id""',
+    '{"id",',
+    '{"id"{',
+    '{"id"7',
+    '{"id":,',
+    '{"id":{',
+    '{"id":8,',
+    '{"id":7:',
+    '{"id":7"',
+    '{"id":7 "',
+    '{"id":7 7',
+    '{"id":7{',
+    '{"id":7}',
+    '{"jsonrpc":2',
+    '{"jsonrpc":{',
+    '{"result"{',
+    '{"result":"',
+    '{"result":1',
+    '{"result":[',
+    '{"result":{}:',
+    '{"result":{}"',
+    '{"result":{}1',
+    '{"result":{}}',
+  ])('from the last character of %s on', (message) => {
+    const answer = new UnreadAnswer(7);
+    const event = `data: ${message}`;
+    expect(answer.pass(Buffer.from(event.slice(0, -1)))).toBeDefined();
+    expect(answer.pass(Buffer.from(event.slice(-1)))).toBeUndefined();
+  });
+
+  test.each(['{"', '{"id":"', '{"id":'])('if the key or the id that begins %s is longer than 8 KiB', (before) => {
+    const answer = new UnreadAnswer(7);
+    const begun = before.endsWith('"') ? 1 : 0;
+    expect(answer.pass(Buffer.from(`data: ${before}${'1'.repeat(8192 - begun)}`))).toBeDefined();
+    expect(answer.pass(Buffer.from('1'))).toBeUndefined();
+  });
 });
 
 describe('an event of more than 8 MiB in a stream in which all must be read', () => {
@@ -139,6 +209,13 @@ describe('an event of more than 8 MiB in a stream in which all must be read', ()
   test('is refused where its answer must be read', () => {
     const to = new EventFilter(reading, (message) => message.includes('"id":7'));
     expect(through(to, `data: {"id":7,"result":{"a":"${text}"}}\n\n`)).toBe('');
+    expect(through(to, `data: {"result":{"a":"${text}"},"id":7}\n\n`)).toBe('');
+    expect(() => to.end()).toThrow(refusal);
+  });
+
+  test('is refused if the stream ends before it', () => {
+    const to = filter();
+    expect(through(to, `data: {"id":7,"result":{"a":"${text}`)).toContain('xxx');
     expect(() => to.end()).toThrow(refusal);
   });
 });

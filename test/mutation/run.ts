@@ -1,14 +1,16 @@
 /**
  * Mutates parts of `src/` and prints the mutants that no test notices.
  *
- *     npm run mutation -- [PART…] [--quick]
+ *     npm run mutation -- [PART|FILE…] [--quick]
+ *
+ * A file is mutated as in its part, with all tests of the part.
  *
  * `--quick` leaves out mutants in code that runs once, when a module is loaded. Each of them needs all modules loaded
  * again.
  *
  * @module
  */
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -20,13 +22,18 @@ import { isNamed, placed, type PlacedMutant } from './mutants.ts';
 import { parts, testsOf, type Part } from './parts.ts';
 
 const { values: options, positionals } = parseArgs({ options: { quick: { type: 'boolean' } }, allowPositionals: true });
-const chosen = Object.entries(parts).filter(([name]) => positionals.length === 0 || positionals.includes(name));
-const unknown = positionals.filter((name) => !Object.hasOwn(parts, name));
-if (unknown.length > 0)
-  throw new Error(`unknown part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(', ')}`);
+const files = new Set(Object.values(parts).flatMap(({ mutate }) => globSync([...mutate])));
+const unknown = positionals.filter((name) => !Object.hasOwn(parts, name) && !files.has(name));
+if (unknown.length > 0) {
+  const accepted = `the parts are ${Object.keys(parts).join(', ')}, and a file must belong to one of them`;
+  throw new Error(`unknown part or file ${unknown.join(', ')}; ${accepted}`);
+}
 
-for (const [name, part] of chosen) {
-  const { detected, survived, explained, wrong, ignored } = judged(await mutantsOf(part));
+for (const [name, part] of Object.entries(parts)) {
+  const isWhole = positionals.length === 0 || positionals.includes(name);
+  const mutate = globSync([...part.mutate]).filter((file) => isWhole || positionals.includes(file));
+  if (mutate.length === 0) continue;
+  const { detected, survived, explained, wrong, ignored } = judged(await mutantsOf({ ...part, mutate }));
   const score = (100 * detected) / (detected + survived.length);
   process.stdout.write(survived.map((line) => `  ${line}\n`).join(''));
   process.stdout.write(wrong.map((line) => `  a test notices it, remove it from equivalents.txt: ${line}\n`).join(''));

@@ -241,7 +241,9 @@ describe('an opaque token', () => {
   test('is refused again from the cache, without the limit', async () => {
     say = () => inactive;
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
-    expect(told).toEqual([{ key: tokenKey(bearer('t')), issuers: [issuer], reason: 'token.inactive' }]);
+    expect(told).toEqual([
+      { key: tokenKey(bearer('t')), issuers: [issuer], reason: 'token.inactive', isMadeUp: false },
+    ]);
     await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
     expect(asked).toHaveLength(1);
     expect(guarded).toHaveLength(1);
@@ -350,8 +352,16 @@ describe('revalidation', () => {
   });
 
   test.for<[what: string, error: Error, heard: readonly Omit<RefusedToken, 'key'>[]]>([
-    ['its issuer refuses a JWT', new Denial('token.key', 'withdrawn'), [{ issuers: [issuer], reason: 'token.key' }]],
-    ['a bug says nothing of its issuer', new TypeError('ours'), [{ issuers: [], reason: 'gateway.error' }]],
+    [
+      'its issuer refuses a JWT',
+      new Denial('token.key', 'withdrawn'),
+      [{ issuers: [issuer], reason: 'token.key', isMadeUp: true }],
+    ],
+    [
+      'a bug says nothing of its issuer',
+      new TypeError('ours'),
+      [{ issuers: [], reason: 'gateway.error', isMadeUp: false }],
+    ],
     ['a server that is away refuses nothing', away, []],
   ])('reports to all caches: %s', async ([, error, heard]) => {
     say = () => error;

@@ -17,6 +17,8 @@ const key = await createKey('k1', 'ES256');
 const none = new Map<string, readonly string[]>();
 let asked: string[];
 let isActive: boolean;
+/** The keys of each server. */
+let published: readonly object[];
 /** Called before a server answers an introspection. */
 let onAnswer: () => void;
 let authenticators: Authenticators;
@@ -24,6 +26,7 @@ let authenticators: Authenticators;
 beforeEach(() => {
   asked = [];
   isActive = true;
+  published = [key.publicJwk];
   onAnswer = () => {};
   authenticators = createAuthenticators(() => {}, Date.now);
 });
@@ -49,7 +52,7 @@ function clientOf(name: string, otherwise: object = {}): AuthorizationServerClie
     metadata: () => Promise.resolve({}),
     get(operation: string) {
       asked.push(operation);
-      return Promise.resolve({ status: 200, body: { keys: [key.publicJwk] } });
+      return Promise.resolve({ status: 200, body: { keys: published } });
     },
     post(operation: string, url: string, form: URLSearchParams) {
       asked.push(`${operation} ${url} ${form.get('token')}`);
@@ -204,6 +207,24 @@ test('the key set of a server is known after a token of it was verified', async 
   expect([authenticators.keySet('a')?.count, authenticators.keySet('b')]).toEqual([1, undefined]);
 });
 
+test('a refused JWT counts as made up, unless a cache has it as valid', async () => {
+  let now = Date.now();
+  const madeUp: boolean[] = [];
+  authenticators = createAuthenticators(
+    () => {},
+    () => now,
+    undefined,
+    ({ isMadeUp }) => madeUp.push(isMadeUp),
+  );
+  const token = await sign({ aud: 'r' });
+  await show(on({}), token);
+  published = [];
+  now += 6 * 60_000;
+  for (let times = 0; times < 2; times += 1)
+    await expect(show(on({}), token)).rejects.toMatchObject({ reason: 'token.key' });
+  expect(madeUp).toEqual([false, true]);
+});
+
 describe('a token that its server has revoked', () => {
   const key = hash('sha256', 't', 'base64url');
   const inactive = { reason: 'token.inactive' };
@@ -235,7 +256,7 @@ describe('a token that its server has revoked', () => {
     expect(await show(main)).toMatchObject({ subject: 'alice' });
     const [shared] = [...kept.keys()];
     authenticators.revoke('a', key);
-    expect(refused).toEqual([{ key, issuers: ['https://a.example'], reason: 'token.inactive' }]);
+    expect(refused).toEqual([{ key, issuers: ['https://a.example'], reason: 'token.inactive', isMadeUp: false }]);
     expect(deleted).toEqual([['introspection', shared]]);
     await expect(show(main)).rejects.toMatchObject(inactive);
   });

@@ -3,6 +3,7 @@ import type { ApprovalSettings } from '../../ports/approval-settings.ts';
 import type { ConfigReferents } from '../capability.ts';
 import type { Field } from '../../core/config/field.ts';
 import { isAtOrBelow } from '../../core/lib/http/path-flaw.ts';
+import { quoted } from '../../core/lib/wording.ts';
 import { serverIn } from '../../core/config/credentials.ts';
 import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
 
@@ -14,12 +15,12 @@ export function readApprovals(
   { publicUrl, servers, routes, rate }: ConfigReferents,
 ): ApprovalSettings {
   const { path, audience = publicUrl + path, backchannel = publicUrl } = field.settings();
-  const below = routes.find((route) => isAtOrBelow(path, route.path) || isAtOrBelow(route.path, path));
-  if (below !== undefined && below.path !== '/') {
-    field
-      .get('path')
-      .addProblem(`${field.get('path').quoted()} and the path of route ${below.name} lie below each other`);
-  }
+  // A route at `/` leaves it what is longer. The path of a route that has a problem is empty.
+  const below = routes.find(
+    ({ path: other }) => other.length > 1 && (isAtOrBelow(path, other) || isAtOrBelow(other, path)),
+  );
+  if (below !== undefined)
+    field.get('path').addProblem(`${quoted(path)} and the path of route ${below.name} lie below each other`);
   requireOwnAudience(field.get('audience'), audience, { routes, risk: 'approve their own calls' });
   return {
     url: publicUrl + path,

@@ -1,6 +1,5 @@
 import type { McpServer } from '../../mcp/client/ask-server.ts';
-import { keyAlgorithms, type PublicKey } from '../../tokens/servers/key-algorithms.ts';
-import { signatureAlgorithms } from '../../core/config/schema.ts';
+import { keyAlgorithms, type PublicKey, signatureAlgorithms } from '../../tokens/servers/key-algorithms.ts';
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { ServerMetadata } from '../../ports/authorization-server-client.ts';
 import { readFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { SettingsOf } from '../../../schema/validators.js';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
-import { withoutDefaults, withoutRandom } from '../lib/wording.ts';
+import { didYouMean, withoutDefaults, withoutRandom } from '../lib/wording.ts';
 import { emptyOf, type Form, formOf, parsers, quantities, settingName } from './forms.ts';
 import {
   acceptsText,
@@ -247,7 +247,9 @@ export class Field<out Keys = unknown> {
   /** `value` if the text has the form that the schema asks for. */
   #inForm<T>(text: string, value: T): T {
     if (acceptsText(this.schema, text)) return value;
-    const meant = wordsOf(this.schema)?.find((word) => word.toLowerCase() === text.toLowerCase());
+    const words = wordsOf(this.schema) ?? [];
+    const near = words.length > 2 ? didYouMean(text, words) : undefined;
+    const meant = words.find((word) => word.toLowerCase() === text.toLowerCase()) ?? near;
     return meant === undefined ? this.#refuse() : this.#refuse(`did you mean ${meant}?`);
   }
 

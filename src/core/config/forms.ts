@@ -24,6 +24,7 @@ export const textForms = {
   plainUrl: values.plainUrl,
   resourceUri: values.resourceUri,
   routePath: values.routePath,
+  scope: values.scope,
   text: values.anyText,
   tokenType: values.tokenType,
 } as const;

@@ -6,6 +6,7 @@ interface Expected {
   readonly type?: string | readonly string[];
   readonly required?: readonly string[];
   readonly minProperties?: number;
+  readonly properties?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -13,7 +14,10 @@ interface Expected {
  *
  * @param schema What the value should be.
  */
-export function remedyFor(found: unknown, { type = [], required = [], minProperties = 0 }: Expected): string {
+export function remedyFor(
+  found: unknown,
+  { type = [], required = [], minProperties = 0, properties = {} }: Expected,
+): string {
   const types = [type].flat();
   if (typeof found === 'string' && types.includes('boolean') && /^(?:yes|no|on|off)$/i.test(found)) {
     return `; ${quoted(found)} is a text in YAML 1.2: write ${/^(?:yes|on)$/i.test(found)}`;
@@ -23,10 +27,17 @@ export function remedyFor(found: unknown, { type = [], required = [], minPropert
   if (isNumeric && typeof found === 'string' && /^-?[0-9]{1,15}$/.test(found)) {
     return `; write ${found} without quotes`;
   }
+  if (isNumeric && typeof found === 'string' && /^-?[0-9]{1,3}(?:[_,' ][0-9]{3})+$/.test(found)) {
+    return `; write ${found.replaceAll(/[^-0-9]/g, '')}`;
+  }
   if (wanted === 'object' && Array.isArray(found)) return '; write its entries as keys, without "- "';
   if (wanted === 'object' && (found === null || found === true || found === 'allow')) {
     return required.length === 0 && minProperties === 0 ? '; write {} for an empty one' : '';
   }
+  if (wanted === 'object' && found === 'deny') return '; remove it: what is not listed is denied';
+  const keys = Object.keys(properties);
+  if (wanted === 'object' && typeof found !== 'object' && required.length === 0 && keys.length > 0 && keys.length < 12)
+    return `; its keys are ${keys.join(', ')}`;
   if (wanted === 'string' && isObject(found) && typeof found['claim'] === 'string')
     return '; { claim: NAME } has no meaning here: equals, one_of, contains, within and bounds take it';
   if (wanted === 'array' && typeof found === 'string') return '; put it in [ ]';

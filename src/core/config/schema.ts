@@ -126,9 +126,6 @@ function branches(schema: Schema): readonly Schema[] {
   return [resolved(schema), ...anyOf.map((branch) => resolved(branch))];
 }
 
-/** Every signature algorithm that may be accepted. */
-export const signatureAlgorithms = wordsOf(memberSchema({ $ref: '#/$defs/algorithms' }, 0) ?? {}) ?? [];
-
 const types: Readonly<Record<string, string>> = {
   array: 'a list',
   boolean: 'true or false',

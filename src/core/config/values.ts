@@ -76,6 +76,11 @@ export function adminToken(text: string): string {
   return text.length < 8 ? reject('is too short: at least 8 characters') : text;
 }
 
+/** A scope, RFC 6749 §3.3. The schema checks its characters. */
+export function scope(text: string): string {
+  return text.includes(' ') ? reject('is not a scope, RFC 6749 §3.3', listRemedy(text)) : text;
+}
+
 /** The value of a header field. */
 export function headerValue(text: string): string {
   return /^[!-~](?:[\t -~]*[!-~])?$/.test(text) ? text : reject('is not a header value: use visible ASCII characters');

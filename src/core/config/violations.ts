@@ -8,14 +8,17 @@ import type { ErrorObject } from 'ajv';
 import { isObject, ownMember } from '../lib/json/own-member.ts';
 import { pointerKey } from '../lib/json/pointer.ts';
 import { didYouMean } from '../lib/wording.ts';
-import type { Path } from './problems.ts';
+import { type Path, pathText } from './problems.ts';
 import { pointerRemedy, remedyFor } from './remedies.ts';
 import {
   everyKeySchema,
   expectation,
+  gateway,
   isSecret,
+  memberSchema,
   quotedAt,
   refusalOf,
+  resolved,
   type Schema,
   typeInWords,
   validators,
@@ -31,7 +34,7 @@ export function violations(language: keyof typeof validators, document: unknown)
   const found = new Map<string, Violation>();
   for (const error of errors) {
     const path = pathOf(error.instancePath, document);
-    const violation = (language === 'gateway' && placeholderMeant(error, path)) || inWords(error, path);
+    const violation = (language === 'gateway' && placeholderMeant(error, path)) || inWords(error, path, language);
     const key = JSON.stringify([violation.path, violation.part === 'missing' ? violation.message : '']);
     if (!found.has(key)) found.set(key, violation);
   }
@@ -105,7 +108,7 @@ function placeholderMeant({ data, parentSchema }: ErrorObject, path: Path): Viol
   return { path, part: 'value', message };
 }
 
-function inWords(error: ErrorObject, path: Path): Violation {
+function inWords(error: ErrorObject, path: Path, language: keyof typeof validators): Violation {
   const { keyword, params, data, parentSchema } = error as ErrorObject<string, Record<string, unknown>> & {
     readonly parentSchema?: Schema & { readonly propertyNames?: Schema };
   };
@@ -119,7 +122,11 @@ function inWords(error: ErrorObject, path: Path): Violation {
         const accepted = Object.keys(parentSchema?.['properties'] ?? {}).join(', ');
         return { path, part: 'value', message: `has an unknown key; accepted: ${accepted}` };
       }
-      return { path: [...path, key], part: 'key', message: unknownKey(key, parentSchema?.['properties'] ?? {}, path) };
+      return {
+        path: [...path, key],
+        part: 'key',
+        message: unknownKey(key, parentSchema?.['properties'] ?? {}, path, language),
+      };
     }
     case 'required':
       return { path, part: 'missing', message: `missing key: ${String(params['missingProperty'])}` };
@@ -189,22 +196,63 @@ const homes: Readonly<Record<string, readonly [schema: { readonly properties: ob
   variables: [schemas.policy.$defs.addressed, 'it is a key of an entry of resources or requests'],
 };
 
-function unknownKey(key: string, properties: object, path: Path): string {
+function unknownKey(key: string, properties: object, path: Path, language: keyof typeof validators): string {
   const accepted = Object.keys(properties);
   const synonym = Object.hasOwn(synonyms, key) ? synonyms[key] : undefined;
   const near = synonym !== undefined && accepted.includes(synonym) ? synonym : didYouMean(key, accepted);
-  // Deeper down, a common word such as `key` would be looked for far away.
-  const home = near === undefined && path.length <= 2 ? homeOf(key) : undefined;
+  const home = slip(key) ?? farHome(key, path) ?? homeAbove(key, path, language) ?? placesOf(key, path);
   const elsewhere = home === undefined ? conditionHint(accepted) : ` (${home})`;
   const hint = near === undefined ? elsewhere : ` (did you mean ${near}?)`;
   return `unknown key${hint}; accepted: ${accepted.join(', ')}`;
 }
 
-function homeOf(key: string): string | undefined {
-  const [schema, home] = (Object.hasOwn(homes, key) && homes[key]) || [];
-  if (schema !== undefined && Object.hasOwn(schema.properties, key)) return home;
-  const place = placeOfKey(key);
-  return place === undefined ? undefined : `it is a key of ${place} in gateway.yaml`;
+/** What is no key at all. */
+function slip(key: string): string | undefined {
+  if (key === '<<') return 'YAML 1.2 has no merge key: write the keys themselves';
+  return /^[0-9]{3}$/.test(key) ? 'a comma in { } ends a value: write a number without it' : undefined;
+}
+
+/** The nearest mapping around the one at `path` that has a key: it is indented too far. */
+function homeAbove(key: string, path: Path, language: keyof typeof validators): string | undefined {
+  if (language === 'policy')
+    return path.length > 0 && Object.hasOwn(schemas.policy.properties, key)
+      ? 'it is a key of the policy itself'
+      : undefined;
+  if (language !== 'gateway') return undefined;
+  for (let depth = path.length - 1; depth >= 0; depth -= 1) {
+    const above = path.slice(0, depth);
+    const schema = above.reduce<Schema | undefined>((around, step) => around && memberSchema(around, step), gateway);
+    if (Object.hasOwn(resolved(schema ?? {}).properties ?? {}, key))
+      return depth === 0 ? 'it is a key of the top level' : `it is a key of ${pathText(above)}`;
+  }
+  return undefined;
+}
+
+/** Where a key of {@link homes} belongs. */
+function farHome(key: string, path: Path): string | undefined {
+  const [schema, home] = (path.length <= 2 && Object.hasOwn(homes, key) && homes[key]) || [];
+  return schema !== undefined && Object.hasOwn(schema.properties, key) ? home : undefined;
+}
+
+/**
+ * The mapping of `gateway.yaml` that has a key; at the top there may be two. Deeper down, a common word such as `key`
+ * would be looked for far away.
+ */
+function placesOf(key: string, path: Path): string | undefined {
+  if (path.length > 2) return undefined;
+  const places = new Set(
+    everyKeySchema()
+      .filter(([place]) => place.length > 1 && place.at(-1) === key)
+      .map(([place]) =>
+        place
+          .slice(0, -1)
+          .map((step) => (step === 0 ? '[]' : `.${step}`))
+          .join('')
+          .slice(1),
+      ),
+  );
+  const isClear = places.size === 1 || (places.size === 2 && path.length === 0);
+  return isClear ? `it is a key of ${[...places].join(' and of ')} in gateway.yaml` : undefined;
 }
 
 /** Where a policy (it alone has `not`) has what people write beside its conditions: the name of a claim or argument. */
@@ -220,23 +268,6 @@ function kindOf(value: unknown, path: Path): string {
   if (typeof value === 'object') return 'a mapping';
   if (typeof value === 'string') return 'a string';
   return isSecret(path) ? `a ${typeof value}` : JSON.stringify(value);
-}
-
-/** The mapping of `gateway.yaml` that has a key, if there is exactly one: `routes[].upstream`. */
-function placeOfKey(key: string): string | undefined {
-  const places = new Set(
-    everyKeySchema()
-      .filter(([path]) => path.length > 1 && path.at(-1) === key)
-      .map(([path]) =>
-        path
-          .slice(0, -1)
-          .map((step) => (step === 0 ? '[]' : `.${step}`))
-          .join('')
-          .slice(1),
-      ),
-  );
-  const [place, ...others] = places;
-  return others.length === 0 ? place : undefined;
 }
 
 /** A JSON Pointer as path: an index where the document has a list. */

@@ -51,7 +51,7 @@ const syntax: Readonly<Record<ErrorCode, string>> = {
   BAD_ALIAS: 'a name or value that starts with * needs quotes, unless it is the alias of an anchor',
   BAD_COLLECTION_TYPE: 'this tag does not fit the value',
   BAD_DIRECTIVE: 'an unknown directive; a value that starts with % needs quotes',
-  BAD_DQ_ESCAPE: 'an unknown \\ escape in double quotes',
+  BAD_DQ_ESCAPE: 'an unknown \\ escape in double quotes; write the text in single quotes',
   BAD_INDENT: 'wrong indentation',
   BAD_PROP_ORDER: 'anchors and tags come after the indicators - ? :',
   BAD_SCALAR_START: 'a value that starts with @, ` or % needs quotes',

@@ -10,7 +10,8 @@ export interface ExpiringCache<Value> {
    * @param bytes The size of the value. One that is larger than the whole cache is not kept.
    */
   set(key: string, value: Value, expiresAt: number, bytes?: number): void;
-  delete(key: string): void;
+  /** Returns whether there was an entry, also an expired one. */
+  delete(key: string): boolean;
   /** Every entry, expired ones too. */
   entries(): Iterable<readonly [key: string, value: Value]>;
 }
@@ -47,9 +48,7 @@ export function createExpiringCache<Value extends object>(
       entries ??= new LRUCache({ max, ...(isSized && { maxSize: maxBytes }) });
       entries.set(key, { value, expiresAt }, isSized ? { size: bytes } : {});
     },
-    delete(key) {
-      entries?.delete(key);
-    },
+    delete: (key) => entries?.delete(key) ?? false,
     *entries() {
       for (const [key, { value }] of entries?.entries() ?? []) yield [key, value];
     },

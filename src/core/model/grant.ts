@@ -90,6 +90,8 @@ export interface RefusedToken {
   readonly issuers: readonly string[];
   /** `gateway.error`: its validity is not known. */
   readonly reason: TokenReason | 'gateway.error';
+  /** Whether no server was asked about it, and no cache has it as valid: a caller can make any number of these. */
+  readonly isMadeUp: boolean;
 }
 
 declare const credential: unique symbol;

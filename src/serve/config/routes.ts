@@ -219,7 +219,7 @@ function readAudiences(
 ): readonly string[] {
   const audience = field.get('audience');
   if (audience.present) return audience.value();
-  if (protocol === 'http')
+  if (protocol === 'http' && !field.get('public').isFaulty())
     field.addProblem('missing key: audience (only protocol: mcp has a default, public_url + path)');
   return [fallback];
 }

@@ -18,9 +18,9 @@ import { createCleanAnswer } from '../../core/gateway/forward/response-headers.t
 import { createUpstreamPath } from '../../core/gateway/forward/upstream-request.ts';
 import type { Gate } from '../../core/model/gate.ts';
 import type { OnRoute, ProofTaker } from '../../core/model/on-route.ts';
-import { createQuota } from '../../core/lib/fair-share.ts';
+import type { Quota } from '../../core/lib/fair-share.ts';
 import type { Allowed } from '../../core/gateway/listen/allow.ts';
-import { bodyQuotaBytes, readBody } from '../../core/gateway/listen/body.ts';
+import { readBody } from '../../core/gateway/listen/body.ts';
 import { createFailures } from '../../tokens/failures.ts';
 import { createLimit } from '../../core/gateway/limit/limit.ts';
 import type { UnderWay } from '../../core/gateway/limit/under-way.ts';
@@ -86,7 +86,7 @@ export function createWiring(
   processScope: ProcessScope,
   { allowed, crossOrigin: ofAllowed }: BrowserRules,
 ): Wiring {
-  const { clients, limiters, capabilities } = configScope;
+  const { clients, limiters, capabilities, room } = configScope;
   const { events, clock, connections, streams, listeners, newest } = processScope;
   const { publicUrl } = config;
   const failures = createFailureLimit(config, configScope, processScope);
@@ -95,7 +95,6 @@ export function createWiring(
     ending && processScope.revocation && createRevocationGuard(processScope.revocation.check, ending.keepMs, clock);
   const authentications = processScope.authenticators(clients, config.scopeHierarchy, failures, guard);
   const { requestBodyBytes } = config.limits;
-  const room = createQuota(bodyQuotaBytes(requestBodyBytes));
   const claimed = identityNames(config.routes);
   const upgrades = capabilities.map(({ forwardUpgrade }) => forwardUpgrade).find((each) => each !== undefined);
 
@@ -105,7 +104,7 @@ export function createWiring(
   function callerStages<Of extends Endpoint>(route: Of, crossOrigin: CrossOrigin, proofs: ProofTaker | undefined) {
     const authentication = route.public ? undefined : authentications(route, createPossession(route, proofs?.check));
     const methods = methodsOf(route);
-    const toleranceMs = Math.max(0, ...route.authorizationServers.map((server) => server.clockToleranceMs));
+    const toleranceOf = new Map(route.authorizationServers.map((each) => [each.issuer, each.clockToleranceMs]));
     const stages = {
       route,
       allow: allowed.require,
@@ -125,8 +124,8 @@ export function createWiring(
       hold: (token: PresentedToken | undefined, call: Call) =>
         token && { token, revalidate: () => newest().revalidate(token, call) },
       confirm(right: CallRight) {
-        const { expiresAt = Infinity } = right.grant.principal ?? {};
-        if (expiresAt * 1000 + toleranceMs <= clock())
+        const { expiresAt = Infinity, issuer = '' } = right.grant.principal ?? {};
+        if (expiresAt * 1000 + (toleranceOf.get(issuer) ?? 0) <= clock())
           throw new Denial('token.expired', 'the token expired while the call was under way');
         requireRight(route, right);
       },
@@ -334,6 +333,8 @@ export interface ProcessScope {
 export interface ConfigScope {
   readonly clients: ReadonlyMap<string, AuthorizationServerClient>;
   readonly limiters: RateLimiters;
+  /** In bytes, for bodies that are read: that of the previous one if its size is equal, with what is taken. */
+  readonly room: Quota;
   readonly capabilities: readonly Opened[];
   /** Undefined without an MCP route. */
   readonly openMcp: OpenMcpRoute | undefined;

@@ -13,6 +13,11 @@ import { ensure } from '../../core/lib/remembered.ts';
 
 /** Calls of one operation in flight at once: a slow server must not exhaust sockets and memory. */
 const MAX_IN_FLIGHT = 256;
+/**
+ * After this time without a call, an endpoint is forgotten. Metadata may name another one by then: its circuit would
+ * stay open, and a server that names new ones again and again would fill the memory.
+ */
+const FORGET_MS = 10 * 60_000;
 
 /** Observes the calls to one server. */
 export interface ServerCallsObserver {
@@ -59,6 +64,8 @@ interface Endpoint {
   readonly breaker: CircuitBreaker;
   readonly semaphore: FairSemaphore;
   problem: string;
+  /** When it was last asked, in milliseconds since the epoch. */
+  askedAt: number;
 }
 
 /** Creates the calls to `server`. */
@@ -73,12 +80,20 @@ export function createServerCalls(
   let answered = false;
 
   function endpointOf(operation: ServerOperation, url: string): Endpoint {
-    return ensure(endpoints, `${operation} ${url}`, () => ({
+    const endpoint = ensure(endpoints, `${operation} ${url}`, () => ({
       operation,
       breaker: createCircuitBreaker(clock, random),
       semaphore: createFairSemaphore(MAX_IN_FLIGHT),
       problem: '',
+      askedAt: 0,
     }));
+    endpoint.askedAt = clock();
+    return endpoint;
+  }
+
+  function known(): readonly Endpoint[] {
+    for (const [key, { askedAt }] of endpoints) if (clock() - askedAt > FORGET_MS) endpoints.delete(key);
+    return [...endpoints.values()];
   }
 
   function unavailable(why: string, retryAfterSeconds?: number, cause?: unknown): Denial {
@@ -148,16 +163,14 @@ export function createServerCalls(
       return answered;
     },
     circuits() {
-      const open = [...endpoints.values()].flatMap(({ operation, breaker }) => {
+      const open = known().flatMap(({ operation, breaker }) => {
         const state = breaker.state();
         return state === 'closed' ? [] : [[operation, state] as const];
       });
       return open.length === 0 ? undefined : Object.fromEntries(open);
     },
     problem: () =>
-      [...endpoints.values()].find(
-        ({ operation, breaker }) => operation !== 'discovery' && breaker.state() !== 'closed',
-      )?.problem,
+      known().find(({ operation, breaker }) => operation !== 'discovery' && breaker.state() !== 'closed')?.problem,
     recovered() {
       for (const { breaker } of endpoints.values()) breaker.recovered();
     },

@@ -240,6 +240,19 @@ describe('refuses', () => {
     await expect(judge(later, attempt)).rejects.toThrow(expect.objectContaining(denial));
   });
 
+  test('inner calls that together exceed a quota without a time to wait, which would not help', () => {
+    const batch = { each: '/calls', name: '/name', arguments: '/args' };
+    const pay = { quota: [{ sum: '/amount', at_most: 5, per: '10s' }] };
+    const count = counting(undefined, routeOf({ tools: { run: { inner: batch }, pay } }));
+    const paying = (...amounts: readonly number[]): Attempt =>
+      callOf('run', { calls: amounts.map((amount) => ({ name: 'pay', args: { amount } })) });
+    const refusal = (retryAfterSeconds: number | undefined) =>
+      expect.objectContaining({ reason: 'quota.exceeded', retryAfterSeconds }) as Error;
+    count(paying(1));
+    expect(() => count(paying(3, 2))).toThrow(refusal(10));
+    expect(() => count(paying(3, 3))).toThrow(refusal(undefined));
+  });
+
   test('a call for which the ledger has no room', () => {
     const { ledger } = fakeLedger({ passed: false, failed: { why: 'full', detail: '9 entries are kept' } });
     expect(() => counting(ledger)(callOf('approve', { id: 1 }))).toThrow(

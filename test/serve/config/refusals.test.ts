@@ -57,7 +57,7 @@ top admin: { listen: "x:1", token: 1234567890123456 } → :13:32: admin.token: e
 describe('scopes, limits and log', () => {
   refuses(`
 top scopes: { "a b": [] } → :13:11: scopes["a b"]: the key is not a scope, RFC 6749 §3.3
-top scopes: { a: ["b c"] } → :13:15: scopes.a[0]: "b c" is not a scope, RFC 6749 §3.3
+top scopes: { a: ["b c"] } → :13:15: scopes.a[0]: "b c" is not a scope, RFC 6749 §3.3; write a list, [b, c]
 top scopes: { a: b } → :13:14: scopes.a: expected a list, found a string; put it in [ ]
 top scopes: { "\${env:K}": [] } → :13:11: scopes["\${env:K}"]: the key is not a scope, RFC 6749 §3.3
 top limits: { request_body: 1MB } → :13:25: limits.request_body: "1MB" is not a size such as 512B, 16KiB or 1MiB

@@ -75,7 +75,7 @@ servers other: { issuer: "http://127.0.0.1:9001", jwt: { algorithms: [ES256] } }
 { server: mian }
   :14:27: routes[0].upstream.exchange.server: "mian" is not in authorization_servers; did you mean main?
 { resource: x } → :14:29: routes[0].upstream.exchange.resource: "x" is not an absolute URI without fragment
-{ scope: ["a b"] } → :14:27: routes[0].upstream.exchange.scope[0]: "a b" is not a scope, RFC 6749 §3.3
+{ scope: ["a b"] } → :14:27: routes[0].upstream.exchange.scope[0]: "a b" is not a scope, RFC 6749 §3.3; write a list, [a, b]
 { resource: ["https://x", y] }
   :14:43: routes[0].upstream.exchange.resource[1]: "y" is not an absolute URI without fragment
 { audience: [a, a] } → :14:33: routes[0].upstream.exchange.audience[1]: is listed twice

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createServerCalls } from '../../../src/tokens/servers/calls.ts';
 import type { AuthorizationServer } from '../../../src/core/model/authorization-server.ts';
+import { Denial } from '../../../src/core/model/denial.ts';
 import { failOnDemand, type Faults } from '../../support/fault-server.ts';
 import { sample } from '../../support/gateway.ts';
 import { startIssuer } from '../../support/issuer.ts';
@@ -206,4 +207,22 @@ test('a failing endpoint does not stop calls to another endpoint of the server',
   await expect(failing()).rejects.toMatchObject(detail('the circuit for'));
   await expect(calls.ask('exchange', `${world.issuer.url}/token`)).resolves.toMatchObject({ status: 200 });
   calls.close();
+});
+
+test('the circuit of an endpoint that the metadata no longer name is forgotten after ten minutes', async () => {
+  let now = 0;
+  const calls = createServerCalls(
+    { name: 'main', timeoutMs: 2_000 } as AuthorizationServer,
+    { count() {}, failed() {}, circuitChanged() {}, credentialsRefused() {} },
+    () => now,
+    Math.random,
+  );
+  onTestFinished(() => calls.close());
+  const ask = (url: string) => calls.ask('introspection', `${url}/introspect`);
+  for (let done = 0; done < 5; done += 1) await expect(ask('http://127.0.0.1:1')).rejects.toBeInstanceOf(Denial);
+  now += 10 * 60_000;
+  await ask(world.issuer.url);
+  expect(calls.circuits()).toEqual({ introspection: 'half_open' });
+  now += 1;
+  expect([calls.circuits(), calls.problem()]).toEqual([undefined, undefined]);
 });

@@ -11,10 +11,15 @@ export interface OpenStreams {
   delete(stream: OpenStream): void;
 }
 
-/** Bounds the memory that callers can fill. */
+/** Bounds the memory that callers can fill, of tokens that were accepted, and as much of others. */
 const MAX_REFUSALS = 20_000;
 /** How long a refusal is remembered, for streams whose upstream has not answered yet. */
 const REFUSAL_MS = 10 * 60_000;
+
+interface Refusal {
+  readonly reason: RefusedToken['reason'];
+  readonly at: number;
+}
 
 /** All open streams of the process, and the refusals of their tokens. */
 export class StreamIndex implements OpenStreams {
@@ -22,13 +27,16 @@ export class StreamIndex implements OpenStreams {
   readonly #clock: Clock;
   readonly #open = new Set<OpenStream>();
   readonly #byToken = new Map<string, Set<OpenStream>>();
-  readonly #refusals: ExpiringCache<{ readonly refused: RefusedToken; readonly at: number }>;
+  readonly #refusals: ExpiringCache<Refusal>;
+  /** Apart, so that no flood of made-up tokens pushes out the refusal of one whose call is under way. */
+  readonly #ofMadeUp: ExpiringCache<Refusal>;
 
   /** @param keyOf The key of a token, as {@link RefusedToken.key}. */
   constructor(keyOf: (token: PresentedToken) => string, clock: Clock) {
     this.#keyOf = keyOf;
     this.#clock = clock;
     this.#refusals = createExpiringCache(MAX_REFUSALS, clock);
+    this.#ofMadeUp = createExpiringCache(MAX_REFUSALS, clock);
   }
 
   add(stream: OpenStream): void {
@@ -55,22 +63,27 @@ export class StreamIndex implements OpenStreams {
   }
 
   /** Remembers that a token was refused, and returns its open streams. A stream that opens later asks `refusalOf`. */
-  refuse(refused: RefusedToken): readonly OpenStream[] {
-    this.#refusals.set(refused.key, { refused, at: performance.now() }, this.#clock() + REFUSAL_MS);
-    return [...(this.#byToken.get(refused.key) ?? [])].filter((stream) => isOf(stream, refused));
+  refuse({ key, issuers, reason, isMadeUp }: RefusedToken): readonly OpenStream[] {
+    const memory = isMadeUp ? this.#ofMadeUp : this.#refusals;
+    const refusal = { reason, at: performance.now() };
+    for (const issuer of issuers) memory.set(placeOf(key, issuer), refusal, this.#clock() + REFUSAL_MS);
+    return [...(this.#byToken.get(key) ?? [])].filter(
+      ({ grant: { principal } }) => principal !== undefined && issuers.includes(principal.issuer),
+    );
   }
 
-  /** The refusal of the token of a call since that arrived; undefined if there was none. */
-  refusalOf(right: CallRight): RefusedToken | undefined {
-    const last = right.held && this.#refusals.get(this.#keyOf(right.held.token));
-    if (last === undefined || last.at < right.call.startedAt || !isOf(right, last.refused)) return undefined;
-    return last.refused;
+  /** Why the token of a call was refused since that arrived; undefined if it was not. */
+  refusalOf({ call, grant: { principal }, held }: CallRight): RefusedToken['reason'] | undefined {
+    if (held === undefined || principal === undefined) return undefined;
+    const place = placeOf(this.#keyOf(held.token), principal.issuer);
+    const last = [this.#refusals.get(place), this.#ofMadeUp.get(place)];
+    return last.find((refusal) => refusal !== undefined && refusal.at >= call.startedAt)?.reason;
   }
 }
 
-/** The same string may be a different token at another authorization server. */
-function isOf({ grant: { principal } }: CallRight, { issuers }: RefusedToken): boolean {
-  return principal !== undefined && issuers.includes(principal.issuer);
+/** The same text may be a different token at another authorization server, whose refusal says nothing of this one. */
+function placeOf(key: string, issuer: string): string {
+  return `${key} ${issuer}`;
 }
 
 type StreamParts = Pick<OpenStream, 'route' | 'call' | 'grant' | 'held' | 'isUpgrade' | 'end'>;
