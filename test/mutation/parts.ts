@@ -62,7 +62,8 @@ export const parts: Readonly<Record<string, Part>> = {
     ],
     // Steps and conditions also say when they refuse; only proofs read that.
     tests: [
-      'test/core/policy/*.test.ts',
+      'test/core/policy/{.,conditions}/*.test.ts',
+      'test/policy-parts/inner/inner-calls.test.ts',
       'test/policy-parts/{approvals/approval,history/counting,history/over-time,history/rules}.test.ts',
       'test/policy-files/{placed-conditions,property,served-requests}.test.ts',
       'test/analysis/prove/{decisions,over-time}.test.ts',

@@ -67,28 +67,20 @@ export function decisionsOn(plan: CallPlan, space: Space, histories: Histories):
     conditions.map((condition) => verdictsOn(condition, space)),
   );
   const granted = and([guard, met, histories.met]);
-  const needs = approvalsIn(plan).map((approval) => ({
-    rule: approval.rule,
-    when: needsIn(approval, space),
-    isHopeless: not(possibilityOf(approval.by, space).canHold),
-  }));
+  const needs = approvalsIn(plan).map((approval) => {
+    const when = needsIn(approval, space);
+    return { rule: approval.rule, when, isHopeless: and([when, not(canBeApproved(approval, space))]) };
+  });
   const lacking = not(space.hasApproval);
-  const hopeless = needs.map(({ when, isHopeless }) => and([when, isHopeless]));
-  const hasHope = not(or(hopeless));
+  const hasHope = not(or(needs.map(({ isHopeless }) => isHopeless)));
   const isApproved = and([hasHope, or([space.hasApproval, not(or(needs.map(({ when }) => when)))])]);
   decisions.push({ reason: undefined, rule: undefined, when: and([granted, isApproved]), asked: [] });
-  for (const [index, { rule, when }] of needs.entries()) {
-    const first = needs.slice(0, index).map((earlier) => not(earlier.when));
-    const asked: readonly Mention[] = [];
-    decisions.push({
-      reason: 'approval.required',
-      rule,
-      when: and([granted, hasHope, lacking, when, ...first]),
-      asked,
-    });
-    const earlier = hopeless.slice(0, index).map(not);
-    const denied = and([granted, hopeless[index] ?? false, ...earlier]);
-    if (denied !== false) decisions.push({ reason: 'approval.denied', rule, when: denied, asked });
+  for (const [index, { rule, when, isHopeless }] of needs.entries()) {
+    const earlier = needs.slice(0, index);
+    const required = and([granted, hasHope, lacking, when, ...earlier.map((each) => not(each.when))]);
+    decisions.push({ reason: 'approval.required', rule, when: required, asked: [] });
+    const denied = and([granted, isHopeless, ...earlier.map((each) => not(each.isHopeless))]);
+    decisions.push({ reason: 'approval.denied', rule, when: denied, asked: [] });
   }
   for (const refusal of within(and([guard, met]), histories.refusals)) decisions.push({ ...refusal, asked: [] });
   const asked = mentionsIn(conditions, space);
@@ -129,10 +121,8 @@ function trialsOf(step: Step, space: Space): readonly Trial[] {
       return [unless(space.metBy(step.argument), 'argument.denied', step.argument.rule)];
     case 'variable':
       return [unless(space.metByVariable(step.variable), 'variable.denied', step.variable.rule)];
-    // Calls of examples have none.
+    // Calls of examples have no other member. Parts come after all others: see below.
     case 'other member':
-      return [];
-    // After all others: see below.
     case 'part':
       return [];
   }
@@ -158,6 +148,11 @@ function trialsOverTime(plan: CallPlan, space: Space): readonly Trial[] {
 interface Possibility {
   readonly canHold: Formula;
   readonly canFail: Formula;
+}
+
+/** As `approval.ts` says: what does not depend on the caller is not refused for the caller. */
+function canBeApproved({ by, asks }: Approval, space: Space): Formula {
+  return asks.length === 0 || possibilityOf(by, space).canHold;
 }
 
 function possibilityOf(condition: Condition, space: Space): Possibility {

@@ -185,8 +185,8 @@ interface PlanNode {
 /** Finds the plan of each call. It is made once, unless the call has many entries or inner calls. */
 export function createPlans(own: OwnConditions, listing: Listing | undefined): (attempt: Attempt) => DecidingPlan {
   const planOf = createPlansOfOne(own, listing);
-  const { inner, of } = innerPartIn(own.open) ?? {};
-  return inner === undefined || of === undefined ? planOf : (attempt) => inner.plan(of, attempt, planOf);
+  const found = innerPartIn(own.open);
+  return found === undefined ? planOf : (attempt) => found.inner.plan(found.of, attempt, planOf);
 }
 
 /** The part of a policy that decides calls as several, with what it is of this policy; undefined: none does. */

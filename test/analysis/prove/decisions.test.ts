@@ -1,5 +1,8 @@
-import { historyKey } from '../../../src/policy-parts/history/key.ts';
 import { expect, test } from 'vitest';
+import { decisionWith } from '../../../src/analysis/review/given-approval.ts';
+import { approvalsIn } from '../../../src/analysis/prove/parts.ts';
+import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
+import { historyKey } from '../../../src/policy-parts/history/key.ts';
 import { mcpMethod } from '../../../src/core/model/mcp.ts';
 import { compiledRules } from '../../../src/core/policy/compile.ts';
 import type { ConditionDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
@@ -15,6 +18,10 @@ const setting = deciding();
 const trader: ConditionDocument = { claims: { role: 'trader' } };
 const risk: ConditionDocument = { claims: { risk: { below: 50 } } };
 const short: ConditionDocument = { max_lifetime: '60s' };
+
+function approvedBy(by: ConditionDocument): PolicyDocument {
+  return { tools: { pay: { approval: { by } } } };
+}
 
 /** Each combination of one class of every variable. */
 function combinations(domains: readonly bigint[]): readonly (readonly number[])[] {
@@ -34,19 +41,29 @@ function bothOn(document: PolicyDocument): readonly (readonly [formulas: unknown
     const plan = planFor(rules, kind);
     const { own, owners } = historyKey.inPlan(plan) ?? { own: [], owners: [] };
     const countings = [...own, ...owners].map(countingOf);
-    const conditions = [...plan.conditions, ...countings.flatMap(({ owner }) => owner)];
+    const approvals = approvalsIn(plan);
+    const conditions = [
+      ...plan.conditions,
+      ...countings.flatMap(({ owner }) => owner),
+      ...approvals.map(({ condition }) => condition),
+    ];
     const inArguments = [
       ...plan.steps.flatMap((step) => (step.on === 'argument' ? step.argument : [])),
       ...countings.flatMap(({ countable }) => countable),
+      ...approvals.flatMap((approval) => approval.arguments),
     ];
-    const space = new Space(conditions, inArguments, setting);
+    const asks = approvals.flatMap((approval) => approval.asks);
+    const space = new Space(conditions, inArguments, setting, asks);
     const possible = decisionsOn(plan, space, noHistories);
     return combinations(space.variables.all)
       .filter((classes) => holds(space.constraint, classes))
       .map((classes) => {
         const { given, arguments: args } = space.described(classes);
         const call = { ...when, ...(Object.keys(args).length > 0 && { arguments: args }) };
-        const decision = policy.decide(setting.callerOf(given), setting.attemptOf(call));
+        const [principal, attempt] = [setting.callerOf(given), setting.attemptOf(call)];
+        const alone = policy.decide(principal, attempt);
+        const needed = () => approvalsKey.inPlan(alone.plan)?.needed(principal, attempt);
+        const decision = decisionWith(given.approval ?? 'none', alone, needed);
         const denial = decision.allow ? undefined : decision.denial;
         const scope = denial?.scope ?? [];
         const of = JSON.stringify([given, call]);
@@ -86,6 +103,39 @@ test.each<[what: string, policy: PolicyDocument]>([
     { tools: { pay: { quota: [{ sum: '/units', at_most: 5, integer: true, per: '1h', by: 'everyone' }] } } },
   ],
   ['nothing at all', {}],
+  ['an approval by anyone', { tools: { pay: { scope: 'pay', approval: { by: {} } } } }],
+  [
+    'an approval of some calls, of callers with a claim',
+    { tools: { pay: { approval: { when: { ...trader, arguments: { '/amount': { above: 10 } } }, by: {} } } } },
+  ],
+  ['an approval that nobody can give', { tools: { pay: { approval: { by: { not: {} } } } } }],
+  ['an approval by a colleague', approvedBy({ claims: { tenant: { caller: 'tenant' } } })],
+  ['an approval by a stranger', approvedBy({ claims: { tenant: { not: { caller: 'tenant' } } } })],
+  ['an approval by no colleague', approvedBy({ not: { claims: { tenant: { caller: 'tenant' } } } })],
+  ['an approval by a person with a claim of its own', approvedBy({ claims: { tenant: { claim: 'org' } } })],
+  [
+    'an approval by a colleague without a role',
+    approvedBy({ claims: { tenant: { caller: 'tenant' } }, not: { claims: { role: 'x' } } }),
+  ],
+  [
+    'an approval by a colleague with a claim of its own',
+    approvedBy({ claims: { tenant: { caller: 'tenant' }, team: { claim: 'org' } } }),
+  ],
+  [
+    'an approval by a colleague in one of two ways',
+    approvedBy({ any: [{ claims: { tenant: { caller: 'tenant' } } }, { claims: { org: { caller: 'org' } } }] }),
+  ],
+  [
+    'an approval by a colleague in both ways',
+    approvedBy({ claims: { tenant: { caller: 'tenant' }, org: { caller: 'org' } } }),
+  ],
+  [
+    'approvals of a method and of a tool',
+    {
+      methods: { 'tools/call': { approval: { by: { claims: { org: { caller: 'org' } } } } } },
+      ...approvedBy({ claims: { tenant: { caller: 'tenant' } } }),
+    },
+  ],
   ['an exclusion of every caller', { not: {}, ...trader }],
   [
     'prompts with arguments and rules over time, which their completion does not have',

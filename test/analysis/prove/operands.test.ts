@@ -68,6 +68,7 @@ const rows: readonly Row[] = [
   [api({ 'GET /users/{id}/**': {} }), about(notOwnId), 'fails'],
   [api({ 'GET /users/{id}/**': ownId }), about({ ...notOwnId, variables: { id: { claim: 'sub' } } }), 'fails'],
   [api({ 'GET /users/{id}/**': ownId }), about({ ...notOwnId, variables: { id: { claim: 'sub' } } }, 'allow'), 'holds'],
+  [api({ 'GET /users/{id}/**': ownId }), { for_all: {}, when: notOwnId, then: { deny: 'variable.denied' } }, 'holds'],
   [api({ 'GET /users/{id}/**': { variables: { id: { claim: 'org' } } } }), about(notOwnId), 'fails'],
   [
     api({ 'GET /users/{id}/**': ownId }),

@@ -247,3 +247,16 @@ test('a tool may have the name of a method that needs an exact entry', () => {
 test('an entry of methods adds conditions to calls of listed tools', () => {
   expect(() => compilePolicy('test', { tools: {}, methods: { 'tools/call': {} } })).not.toThrow();
 });
+
+test('a pattern covers names of up to 1024 characters', () => {
+  const decided = (length: number): string => told(decide({ tools: { '*': {} } }, {}, call('x'.repeat(length))));
+  expect(decided(1024)).toBe('allow tools.*');
+  expect(decided(1025)).toBe('deny tool.unlisted tools');
+});
+
+test('a refusal explains the spelling of names of up to 2048 characters', () => {
+  const decided = (length: number) => decide({ tools: { list: {} } }, {}, call('A'.repeat(length)));
+  const spelling = ': only an exact entry covers a name that some servers read as "aaa';
+  expect(decided(2048)).toMatchObject({ denial: { detail: expect.stringContaining(spelling) as string } });
+  expect(decided(2049)).toMatchObject({ denial: { detail: expect.not.stringContaining(spelling) as string } });
+});

@@ -4,6 +4,7 @@ import { compileEntries } from '../../../src/core/policy/entry.ts';
 import type { PolicyFault } from '../../../src/core/policy/document.ts';
 import { MAX_URI_LENGTH } from '../../../src/core/model/mcp.ts';
 import { type ResourceTables, plainUri, resourceTables, uriFlaw } from '../../../src/core/policy/resources.ts';
+import { decide, faultsOf, message, told } from './caller.ts';
 import { words } from '../../support/words.ts';
 import { wordsIn } from '../../support/words-in.ts';
 
@@ -67,6 +68,7 @@ describe('a URI that a server may read as another one', () => {
     [['file:///secret', 'file:///*'], 'file:///secret.', undefined],
     [['file:///secret', 'file:///*'], 'file:///secret%20', undefined],
     [['file:///secret', 'file:///*'], 'file:///%20secret', undefined],
+    [['file:///secret', 'file:///*'], 'file:///%20%20secret', undefined],
     [['file:///secret', 'file:///*'], 'file:///%C2%A0secret', undefined],
     [['file:///secret/**', 'file:///**'], 'file:///%20secret/a', undefined],
     [['file:///secret', 'file:///*'], 'file:///%C5%BFecret', undefined],
@@ -277,4 +279,46 @@ describe('the canonical form of a URI', () => {
       { numRuns: 20_000 },
     );
   });
+});
+
+describe('a dot segment that only invisible characters or spaces hide is covered by no pattern', () => {
+  const decided = (uri: string): string =>
+    told(decide({ resources: { 'x://a/**': {} } }, {}, message('resources/read', `resource ${uri}`)));
+
+  test.each([
+    '%20../b',
+    '..%20/b',
+    '%20.',
+    '.%E2%80%8B./b',
+    '%E2%80%8B.',
+    '%E2%80%8B../b',
+    '%E2%80%8B.?q',
+    'b?%20..&c',
+  ])('x://a/%s', (rest) => {
+    expect(decided(`x://a/${rest}`)).toBe('deny resource.unlisted resources');
+  });
+
+  test.each(['%20.x', 'b%20../c', '%C3%A9..', '%E2%80%8B..b', 'b%E2%80%8B..', '%E2%80%8B.x?q', '%E2%80%8B...'])(
+    'but x://a/%s has none',
+    (rest) => {
+      expect(decided(`x://a/${rest}`)).toBe('allow resources.x://a/**');
+    },
+  );
+});
+
+test('a template that is listed as it is written has its own entry', () => {
+  const resources = { 'x://a/{?q}': {}, 'x://**': {} };
+  const decided = (template: string): string =>
+    told(decide({ resources }, {}, message('completion/complete', `template ${template}`)));
+  expect(decided('x://a/{?q}')).toBe('allow resources.x://a/{?q}');
+  expect(decided('x://a/{?r}')).toBe('allow resources.x://**');
+});
+
+test('a fault of variables has the place of its key', () => {
+  const faults = (uri: string): readonly string[] => faultsOf({ resources: { [uri]: {} } });
+  expect(faults('x://{a}/{a}')).toEqual(['resources.x://{a}/{a}: has the variable {a} twice']);
+  expect(faults('x://{a}{b}')).toEqual([
+    'resources.x://{a}{b}: has a variable beside another wildcard; ' +
+      'write a character between them that says where it ends',
+  ]);
 });

@@ -79,6 +79,15 @@ describe('R-286: only a value of the right type spares a call from an approval',
   });
 });
 
+test('an approval depends on all arguments, and refuses a member beside them', () => {
+  const policy = policyOf({ tools: { list: {}, pay: { approval: { by }, after: { tool: 'list', within: '1h' } } } });
+  const attempt = call('pay', {});
+  expect(policy.decide(caller(), attempt).plan.argumentsRead(attempt)).toContainEqual([]);
+  expect(policy.decide(caller(), { ...attempt, otherMember: 'more' })).toMatchObject({
+    denial: { reason: 'argument.denied', rule: 'tools.pay' },
+  });
+});
+
 describe('R-287: an approval is asked for last', () => {
   const policy = policyOf({
     ...transfers({ when: { arguments: { '/amount': { above: 10 } } }, by }),
