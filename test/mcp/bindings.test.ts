@@ -140,6 +140,7 @@ describe('Last-Event-ID', () => {
     for (const given of [
       bindings.giveEventIds(grant, undefined)('7'),
       bindings.giveEventIds(ofLength(513), undefined, true)('7'),
+      bindings.giveEventIds(grantOf(undefined, { attempt: message(undefined) }), undefined, true)('7'),
     ])
       expect(presented({ lastEventId: given })).toMatchObject({ lastEventId: '7', resumes: undefined });
   });

@@ -272,12 +272,6 @@ test('explains only plans of compiled policies', () => {
   expect(() => explain({ ...plan }, caller(), { kind: 'http' })).toThrow(TypeError);
 });
 
-test('a decision leaves out arguments that were not recorded', () => {
-  const policy = compilePolicy('p', { tools: { pay: { arguments: { '/amount': { at_most: 10 } } } } });
-  expect(policy.decide(caller({}), call('pay')).allow).toBe(false);
-  expect(policy.decide(caller({}), call('pay', unknownArguments)).allow).toBe(true);
-});
-
 describe('explains rules over time as far as the call alone decides them', () => {
   const document: PolicyDocument = {
     tools: {

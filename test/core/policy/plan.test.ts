@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { unknownArguments } from '../../../src/core/model/policy.ts';
 import type { EntryDocument } from '../../../src/core/policy/document.ts';
 import { call, decide, message } from './caller.ts';
 
@@ -16,6 +17,12 @@ test('has the words of its entry for a refusal, or else those of the policy', ()
   const policy = { because: 'of the policy', tools: { pay: { because: 'of the entry' } } };
   expect(decide(policy, {}, call('pay')).plan).toMatchObject({ because: 'of the entry' });
   expect(decide(policy, {}, message('ping')).plan).toMatchObject({ because: 'of the policy' });
+});
+
+test('leaves out arguments that were not recorded', () => {
+  const policy = { tools: { pay: { arguments: { '/amount': { at_most: 10 } } } } };
+  expect(decide(policy, {}, call('pay', {})).allow).toBe(false);
+  expect(decide(policy, {}, call('pay', unknownArguments)).allow).toBe(true);
 });
 
 describe('a member beside the arguments', () => {

@@ -191,6 +191,19 @@ test('the inner calls are named in their order, each before its own', () => {
   expect(policy.innerCalls({ kind: 'http' })).toEqual([]);
 });
 
+test('a policy says which tools call others', () => {
+  const policy = compilePolicy('test', bank);
+  expect(['call_tool', 'run_batch', 'search', 'other'].map((tool) => policy.callsOthers(tool))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+  const plain = compilePolicy('test', { tools: { search: {} } });
+  expect(plain.callsOthers('search')).toBe(false);
+  expect(plain.innerCalls(call('search'))).toEqual([]);
+});
+
 test('an explanation has the conditions of each inner call', () => {
   const decision = decide(bank, { scope: 'read' }, call('call_tool', calling('transfer_funds', { amount: 1001 })));
   const attempt = call('call_tool', calling('transfer_funds', { amount: 1001 }));
