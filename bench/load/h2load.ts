@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import type { Request } from './wrk.ts';
 
@@ -17,6 +17,8 @@ export async function paced(
 ): Promise<readonly number[]> {
   const fields = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const perTurn = Math.ceil((perSecond * APART_MS) / 1000);
+  // h2load appends.
+  await rm(log, { force: true });
   await promisify(execFile)('h2load', [
     '--h1',
     '--threads=1',
@@ -33,6 +35,6 @@ export async function paced(
   const answers = rows.map((row) => row.split('\t').map(Number) as [sinceUs: number, status: number, tookUs: number]);
   const failed = answers.filter(([, status]) => status !== 200).length;
   if (failed > 0) throw new Error(`${failed} of ${answers.length} requests to ${url}${path} failed`);
-  const begin = Math.min(...answers.map(([since]) => since)) + 1_000_000;
+  const begin = (answers[0]?.[0] ?? 0) + 1_000_000;
   return answers.filter(([since]) => since >= begin).map(([, , took]) => took / 1000);
 }
