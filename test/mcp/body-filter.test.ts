@@ -60,7 +60,9 @@ describe('a JSON body', () => {
     expect(filter.end()).toEqual([]);
     const held = new JsonFilter(changing);
     held.push(Buffer.from('x'));
-    expect(held.push(braces(LONGEST))).toEqual([Buffer.from('x'), braces(LONGEST)]);
+    expect(Buffer.concat(held.push(braces(LONGEST))).equals(Buffer.concat([Buffer.from('x'), braces(LONGEST)]))).toBe(
+      true,
+    );
   });
 
   test('that holds nothing to change is not decoded', () => {

@@ -20,7 +20,7 @@ export function compiled(document: Omit<PropertyDocument, 'name'>): Property {
 }
 
 /** Many times what any proof of these tests takes, and few enough that a search without end soon fails. */
-const MAX_STEPS = 100_000;
+export const MAX_STEPS = 100_000;
 
 export function proofOf(
   document: PolicyDocument,
