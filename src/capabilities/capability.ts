@@ -171,6 +171,18 @@ export interface ConfigReferents extends Pick<Config, 'publicUrl' | 'listen' | '
   readonly rate: Route['rate'];
   /** The folder of `gateway.yaml`. */
   readonly base: string;
+  /** Says that the gateway answers a path itself. What leads to two things is reported. */
+  readonly claimPath: (path: OwnPath) => void;
+}
+
+/** A path that the gateway answers itself. */
+export interface OwnPath {
+  readonly path: string;
+  /** Whether no other path may lie below it, nor it below another one. Below a route at `/`, each may lie. */
+  readonly isApart: boolean;
+  /** As messages name it. */
+  readonly owner: string;
+  readonly at: Field;
 }
 
 /** A setting that a running gateway keeps as it was at its start. */

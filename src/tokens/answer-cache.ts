@@ -141,7 +141,8 @@ export class AnswerCache<Value extends object> {
       if (error instanceof Denial) {
         const { refusal, detail } = error;
         this.#refusals?.set(key, { refusal, detail }, this.#clock() + (refusalMs?.(error) ?? 0));
-        if (isTokenDenial(error)) this.#unshare(key);
+        // Also in this process: a renewal may be refused while the answer before it would still count.
+        if (isTokenDenial(error)) this.delete(key);
       }
       throw error;
     }

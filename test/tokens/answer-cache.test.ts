@@ -174,14 +174,14 @@ describe('a refusal', () => {
     expect(cache.refusal('key')).toBeUndefined();
   });
 
-  test('of a token deletes what replicas share', async () => {
+  test('of a token ends the valid answer before it, here and for all replicas', async () => {
     const cache = replica();
     await cache.obtain('key', question);
     const past = (error: Error) => ({ ask: refusing(error).ask });
     await outcomeOf(cache.renew('key', past(new Denial('authorization_server.unavailable', 'away'))));
-    expect(stored.size).toBe(1);
+    expect([stored.size, cache.get('key')]).toEqual([1, { of: 'answer 1' }]);
     await outcomeOf(cache.renew('key', past(refusal)));
-    expect(stored.size).toBe(0);
+    expect([stored.size, cache.get('key')]).toEqual([0, undefined]);
   });
 
   test('is forgotten by a renewal, whatever its outcome', async () => {
@@ -199,7 +199,7 @@ describe('a refusal', () => {
     }
   });
 
-  test('evicts no answer', async () => {
+  test('evicts no answer of another key', async () => {
     const cache = replica(1);
     await cache.obtain('key', question);
     await outcomeOf(cache.obtain('made up', refusing(refusal)));

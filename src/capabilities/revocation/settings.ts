@@ -14,13 +14,8 @@ type RevocationKeys = NonNullable<GatewayKeys['revocation']>;
 export function readRevocation(field: Field<RevocationKeys>, referents: ConfigReferents): RevocationSettings {
   const targets = targetsOf(referents);
   const sources = new Map<string, EventSource>();
-  /** The owners of paths, of `routes` and then of sources: one path leads to one thing. */
-  const paths = new Map(referents.routes.map(({ name, path }) => [path.toLowerCase(), `the route ${name}`]));
-  const claim = (path: string, owner: string, at: Field): void => {
-    const other = paths.get(path.toLowerCase());
-    if (other !== undefined) at.addProblem(`${at.quoted()} is also the path of ${other}`);
-    paths.set(path.toLowerCase(), owner);
-  };
+  const claim = (path: string, owner: string, at: Field): void =>
+    referents.claimPath({ path, isApart: false, owner, at });
   for (const [name, source] of field.get('events').entries()) {
     const read = readSource(name, source, referents.publicUrl, targets);
     if (read.path !== undefined) claim(read.path, `revocation.events.${name}`, source.get('path'));
@@ -28,7 +23,7 @@ export function readRevocation(field: Field<RevocationKeys>, referents: ConfigRe
   }
   const place = field.get('endpoint').given();
   const endpoint = place && readEndpoint(place, referents, targets);
-  if (endpoint !== undefined) claim(endpoint.route.path, 'the endpoint', field.get('endpoint').get('path'));
+  if (endpoint !== undefined) claim(endpoint.route.path, 'revocation.endpoint', field.get('endpoint').get('path'));
   return {
     ...field.settings(),
     sources,

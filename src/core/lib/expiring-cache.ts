@@ -5,9 +5,10 @@ import type { Clock } from './clock.ts';
 export interface ExpiringCache<Value> {
   get(key: string): Value | undefined;
   /**
-   * Keeps `value` until `expiresAt` (ms since the epoch); does nothing if that has passed.
+   * Keeps `value` until `expiresAt` (ms since the epoch), in place of what the cache had for the key. If that time has
+   * passed, it is not kept, and what was there before neither: it is no longer true.
    *
-   * @param bytes The size of the value. One that is larger than the whole cache is not kept.
+   * @param bytes The size of the value. One that is larger than the whole cache is not kept either.
    */
   set(key: string, value: Value, expiresAt: number, bytes?: number): void;
   /** Returns whether there was an entry, also an expired one. */
@@ -39,9 +40,7 @@ export function createExpiringCache<Value extends object>(
       return undefined;
     },
     set(key, value, expiresAt, bytes = 1) {
-      if (clock() >= expiresAt) return;
-      if (bytes > maxBytes) {
-        // What was kept before is no longer true.
+      if (clock() >= expiresAt || bytes > maxBytes) {
         entries?.delete(key);
         return;
       }

@@ -5,6 +5,7 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { Config, PolicyFolder, LogSettings } from '../../ports/config.ts';
 import type { RecordedArguments } from '../../core/model/outcome.ts';
 import type { FrontDoor } from '../../ports/front-door.ts';
+import type { OwnPath } from '../../capabilities/capability.ts';
 import type { Policy } from '../../core/model/policy.ts';
 import { closeHierarchy } from '../../ports/scope-hierarchy.ts';
 import { recordedArgument } from '../../core/config/values.ts';
@@ -275,8 +276,11 @@ async function readRoot(
     ],
   });
   const addresses = readAddresses(root);
-  const about = { publicUrl, ...addresses, servers, frontDoor, routes, rate, base };
+  const ownPaths: OwnPath[] = [];
+  const claimPath = (path: OwnPath): void => void ownPaths.push(path);
+  const about = { publicUrl, ...addresses, servers, frontDoor, routes, rate, base, claimPath };
   const sections = await Promise.all(capabilities.map(async ({ readSection }) => readSection?.(root, about)));
+  if (ownPaths.length > 0) (await import('./own-paths.ts')).requireOwnPaths(routes, ownPaths);
   return {
     publicUrl,
     ...addresses,

@@ -21,6 +21,13 @@ test('ignores an entry that has already expired', () => {
   expect([cache.get('a'), cache.get('b')]).toEqual([undefined, undefined]);
 });
 
+test('a value that has already expired ends the one before it', () => {
+  const cache = createExpiringCache<object>(2, () => 1000);
+  cache.set('a', {}, 2000);
+  cache.set('a', {}, 1000);
+  expect(cache.get('a')).toBeUndefined();
+});
+
 test('evicts the least recently used entry', () => {
   const cache = createExpiringCache<object>(2, () => 0);
   for (const key of ['a', 'b']) cache.set(key, {}, 1);
