@@ -34,7 +34,7 @@ export interface EntryPart {
 /** The parts of an entry, by their keys. */
 export type EntryParts = ReadonlyMap<PartKey, EntryPart>;
 
-/** The parts of most entries. */
+/** The parts of an entry that has none. */
 export const noParts: EntryParts = new Map();
 
 /** Compiles the keys that a part has in entries. */

@@ -10,7 +10,7 @@ import {
   type PolicyFault,
   rulePath,
 } from './document.ts';
-import { type EntryCompiler, type EntryPart, type EntryParts, noParts } from './entry-part.ts';
+import type { EntryCompiler, EntryPart, EntryParts } from './entry-part.ts';
 import { type VariableCondition, compileVariables } from './variable.ts';
 
 /** A name or pattern that a policy lists. */
@@ -70,7 +70,7 @@ function compileParts(document: EntryDocument, compilers: readonly EntryCompiler
     const part = each.compile(document, context);
     return part === undefined ? [] : [[each.key, part]];
   });
-  return compiled.length === 0 ? noParts : new Map(compiled);
+  return new Map(compiled);
 }
 
 /** Whether a message has arguments to decide on: those of a completion are its own, not those of what it completes. */

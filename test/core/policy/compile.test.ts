@@ -137,11 +137,13 @@ describe('rules', () => {
       all: [{ max_lifetime: '1h' }],
       not: { claims: { banned: true } },
       tools: { 'get_*': {}, pay: { scope: 'payments', arguments: { '/amount': { below: 5 } } } },
+      resources: { 'file://{name}': { variables: { name: { claim: 'file' } } } },
       prompts: { hello: { approval: { by: {} } } },
     });
     expect(policy.rules.join(' ')).toBe(
-      'scope claims.tenant any any[0].scope any[1].claims.role all[0].max_lifetime not tools.get_* tools.pay ' +
-        'tools.pay.scope tools.pay.arguments./amount prompts.hello prompts.hello.approval tools prompts',
+      'scope claims.tenant any any[0].scope any[1].claims.role all[0].max_lifetime not ' +
+        'resources.file://{name} resources.file://{name}.variables.name tools.get_* tools.pay tools.pay.scope ' +
+        'tools.pay.arguments./amount prompts.hello prompts.hello.approval resources tools prompts',
     );
   });
 
@@ -181,6 +183,8 @@ test.each<PolicyDocument>([
   { tools: { pay: { approval: { by: {} } } } },
   { requests: { 'GET /a': { quota: [{ count: 1, per: '1h' }] } } },
 ])('refuses a key that nothing puts into effect: %j', (document) => {
-  expect(() => compileLanguage('p', document)).toThrow('no part of the gateway puts this key into effect');
+  expect(() => compileLanguage('p', document)).toThrow(
+    /: (?:tools\.pay\.approval|requests\["GET \/a"\]\.quota): no part of the gateway puts this key into effect$/,
+  );
   expect(() => compilePolicy('p', document)).not.toThrow();
 });

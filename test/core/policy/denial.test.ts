@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { denialIn } from '../../../src/core/model/policy.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { caller } from './caller.ts';
@@ -99,6 +100,12 @@ call t {"a":2} → argument /a: wanted 1, found another number
 call t {"a":["s3cr3t"]} → argument /a: wanted 1, found an array
 call t {"a":{"b":1}} → argument /a: wanted 1, found an object`,
 );
+
+test('has only its own members, without words of the operator and an inner call', () => {
+  const decision = compilePolicy('test', { claims: { a: 1 } }).decide(caller(), { kind: 'http' });
+  const detail = 'claim a: wanted 1, found nothing';
+  expect(denialIn(decision)).toStrictEqual({ reason: 'claim.denied', rule: 'claims.a', detail, scope: [] });
+});
 
 test('names the missing iat of a token that has only exp', () => {
   const principal = { ...caller(), issuedAt: undefined };

@@ -221,6 +221,16 @@ describe('a value compared with a claim', () => {
 });
 
 describe('faults', () => {
+  test('a prefix of segments has none', () => {
+    expect(faultsOf({ claims: { home: { within: ['/data', { claim: 'tenant' }, 'files'] } } })).toEqual([]);
+  });
+
+  test('the fault of a claim has the path of the operand', () => {
+    expect(faultsOf({ claims: { org: { claim: '/a~2' } } })).toEqual([
+      expect.stringMatching(/^claims\.org\.claim: "\/a~2" is not a JSON Pointer/),
+    ]);
+  });
+
   test.each<[ValueDocument, string]>([
     [{ within: '/a/../b' }, 'is no path that every server reads alike'],
     [{ within: '/a%2Fb' }, 'is no path that every server reads alike'],
@@ -297,6 +307,23 @@ describe('in a policy', () => {
       auth_time: 5,
     });
     expect(compiled.readsGatewayClaims).toBe(true);
+  });
+
+  test.for<PolicyDocument>([
+    { claims: { org: { claim: 'tenant' } } },
+    { actors: { current: { claim: 'tenant' } } },
+    { tools: { pay: { approval: { by: {}, when: { arguments: { '/to': { claim: 'tenant' } } } } } } },
+  ])('the record has the claim of an operand of any condition: %j', (document) => {
+    expect(compilePolicy('test', document).claimsRead({ tenant: 'acme', other: 1 })).toEqual({ tenant: 'acme' });
+  });
+
+  test.for<PolicyDocument>([
+    { claims: { authenticated_ago: { at_most: { claim: 'limit' } } } },
+    { claims: { limit: { at_least: { claim: 'authenticated_ago' } } } },
+  ])('a claim that the gateway adds is compared although the token with exact digits lacks it: %j', (document) => {
+    const exactClaims = parseExactly('{"limit":300.00000000000000000001}') as Record<string, unknown>;
+    const principal = { ...caller({ claims: { limit: 300, authenticated_ago: 5 } }), exactClaims };
+    expect(told(compilePolicy('test', document).decide(principal, { kind: 'http' }))).toBe('allow policy');
   });
 
   test('numbers beyond 2^53 differ by their digits, on both sides', () => {
@@ -390,6 +417,7 @@ describe('an approver compared with the caller', () => {
 
   test('caller stands only there', () => {
     expect(faultsOf({ claims: { org: { caller: 'tenant' } } })).toHaveLength(1);
+    expect(faultsOf({ tools: { pay: { claims: { by: { caller: 'tenant' } } } } })).toHaveLength(1);
     expect(
       faultsOf({ tools: { pay: { approval: { when: { arguments: { '/a': { caller: 'b' } } }, by: {} } } } }),
     ).toHaveLength(1);

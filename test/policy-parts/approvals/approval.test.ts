@@ -134,6 +134,10 @@ describe('R-287: an approval is asked for last', () => {
       { by: { any: [by, { claims: { team: 'risk', level: { at_least: 3 } } }] } },
       'an approver with (claim role: "supervisor" or claim team: "risk" and claim level: a number of at least 3)',
     ],
+    [
+      { by: { claims: { tenant: { caller: 'tenant' }, role: { claim: 'job' } } } },
+      'an approver with claim tenant: claim tenant of the caller that asks (nothing) and claim role: claim job (nothing)',
+    ],
     [{ by: { ...by, not: { scope: 'x' } } }, 'an approver with claim role: "supervisor" and not (scope "x")'],
   ])('explain says by whom: %j', (approval, words) => {
     const attempt = call('transfer', {});
