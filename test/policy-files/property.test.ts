@@ -12,7 +12,9 @@ import {
   type Property,
   type PropertyDocument,
 } from '../../src/policy-files/property.ts';
-import { caller } from '../core/policy/caller.ts';
+import { requestSource, uriSource } from '../../src/policy-files/key-sources.ts';
+import { isVariableMet } from '../../src/core/policy/variable.ts';
+import { alice, caller } from '../core/policy/caller.ts';
 
 function compiled(document: Partial<PropertyDocument>, faults: PolicyFault[] = []): Property {
   const whole = Object.assign({ name: 'it', for_all: {}, when: {} }, document) as PropertyDocument;
@@ -70,6 +72,55 @@ describe('the calls of a property', () => {
     expect(mcp({ [kind]: 'x' }).target?.name.map((each) => each.test('x'))).toEqual([true]);
   });
 
+  test('may be those that a key of requests covers, with conditions on its variables', () => {
+    const pattern = calls({ request: 'GET /users/{id}', variables: { id: { not: 'me' } } });
+    if (pattern.kind !== 'http') throw new TypeError('they are requests');
+    const { request, variables } = pattern;
+    const names = ['GET /users/1', 'GET /users/me', 'GET /users/1/x', 'POST /users/1', 5];
+    expect(names.map((name) => request?.every((each) => each.test(name)))).toEqual([true, true, false, false, false]);
+    expect(request).toMatchObject([
+      { wanted: '', operand: { kind: 'pattern', source: requestSource('GET /users/{id}') } },
+    ]);
+    const met = ['GET /users/1', 'GET /users/me'].map((name) =>
+      variables.every((each) => isVariableMet(each, alice, name)),
+    );
+    expect(met).toEqual([true, false]);
+    expect(variables.map(({ rule }) => rule)).toEqual(['[3].when.variables.id']);
+  });
+
+  test('or that a key of resources covers', () => {
+    const { target, variables } = mcp({ resource: 'crm://{tenant}/**', variables: { tenant: { not: 5 } } });
+    const names = ['crm://acme/x', 'crm://', 'http://acme/x', 5];
+    expect(names.map((name) => target?.name.every((each) => each.test(name)))).toEqual([true, false, false, false]);
+    expect(target?.name).toMatchObject([{ operand: { kind: 'pattern', source: uriSource('crm://{tenant}/**') } }]);
+    // It is read literally: a text is not the number.
+    expect(variables.map((each) => isVariableMet(each, alice, 'crm://acme/x'))).toEqual([true]);
+  });
+
+  test.for<PropertyDocument['when']>([
+    { request: ['GET /users/{id}'], variables: { id: 'x' } },
+    { tool: 'x', variables: { id: 'x' } },
+  ])('have variables of one key alone: %j', (when) => {
+    const faults: PolicyFault[] = [];
+    expect(compiled({ when }, faults).calls).toMatchObject({ variables: [] });
+    expect(faults).toEqual([
+      {
+        path: [3, 'when', 'variables'],
+        message: "needs one key of the policy beside it: { request: 'GET /users/{id}' }, or resource",
+      },
+    ]);
+  });
+
+  test('variables that the key lacks are faults', () => {
+    const faults: PolicyFault[] = [];
+    compiled({ when: { request: 'GET /{a}', variables: { b: 'x' } } }, faults);
+    compiled({ when: { resource: 'a:{a}', variables: { b: 'x' } } }, faults);
+    expect(faults).toEqual([
+      { path: [3, 'when', 'variables', 'b'], message: '"GET /{a}" has no variable {b}; it has a' },
+      { path: [3, 'when', 'variables', 'b'], message: '"a:{a}" has no variable {b}; it has a' },
+    ]);
+  });
+
   test('may have a method and arguments', () => {
     const { method, arguments: args } = mcp({
       prompt: 'x',
@@ -99,6 +150,17 @@ test('a property names each fault by its place', () => {
   const ofRequest: PolicyFault[] = [];
   compiled({ when: { request: { matches: '(' } } }, ofRequest);
   expect(ofRequest.map(({ path }) => path)).toEqual([[3, 'when', 'request', 'matches']]);
+});
+
+test('callers and names are compared with constants', () => {
+  const faults: PolicyFault[] = [];
+  const tenant = { claim: 'tenant' };
+  compiled({ for_all: { claims: { org: tenant } }, when: { tool: { not: tenant } } }, faults);
+  const message = 'compares with claim tenant; write a constant: arguments and variables may name claims';
+  expect(faults).toEqual([
+    { path: [3, 'for_all'], message },
+    { path: [3, 'when', 'tool'], message },
+  ]);
 });
 
 describe('a decision is expected', () => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { namePattern, patternTable, uriPattern } from '../../../src/core/policy/pattern.ts';
+import { namePattern, patternTable, uriPattern, uriVariable } from '../../../src/core/policy/pattern.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { runs } from '../../support/runs.ts';
 import { property } from '../../support/property.ts';
@@ -130,6 +130,51 @@ describe('uriPattern', () => {
     const { matches } = uriPattern('repo://**/v*/docs/**.md');
     expect(matches(`repo://${'a/'.repeat(1000)}v1/docs/x.md`)).toBe(true);
   });
+});
+
+describe('uriVariable', () => {
+  test.for<[pattern: string, uri: string, values: readonly string[]]>([
+    ['a:{x}', 'a:b', ['b']],
+    ['a:{x}', 'a:b/c', []],
+    ['{x}/**', 'b/c', ['b']],
+    ['**/{x}', '/b/c', ['c']],
+    ['a:*/{x}', 'a:b/c', ['c']],
+    ['a:*-{x}', 'a:-r', ['r']],
+    ['a:*-{x}', 'a:p/q-r', []],
+    ['a:**-{x}', 'a:p/q-r', ['r']],
+    ['a:**-{x}', 'a:p-q-r', ['q-r', 'r']],
+    ['a:{y}-{x}', 'a:p-r', ['r']],
+    ['a:{y}-{x}', 'a:-r', []],
+    ['a:{y}-{x}', 'a:p/q-r', []],
+    ['a:{x}-*', 'a:b-c', ['b']],
+    ['a:{x}-*', 'a:b-c/d', []],
+    ['a:{x}-**', 'a:b-c/d', ['b']],
+    ['a:{x}bcd', 'a:bcd', []],
+  ])('in %s, x stands in %s for each of %j', ([pattern, uri, values]) => {
+    expect(uriVariable(pattern, 'x')(uri)).toEqual(values);
+  });
+
+  test.for([
+    ['one variable', 'a:**-{x}', 'a:', 338],
+    ['each of two', 'a:{y}-{x}', 'a:b', 138],
+  ] as const)('takes at most 50,000 steps for all variables of a key: %s', ([, pattern, start, length]) => {
+    const find = uriVariable(pattern, 'x');
+    const uri = `${start}${'-'.repeat(125)}${'b'.repeat(length)}`;
+    expect(find(uri)).toHaveLength(125);
+    expect(() => find(`${uri}b`)).toThrow('the uri has too many readings');
+  });
+});
+
+test('only a key without * is found by its very text: servers list templates so', () => {
+  const entries = compileEntries('resources', { resources: { 'a:{x}': {}, 'a:{*': {}, 'b:c': {} } }, [], []);
+  const { exact, matching } = patternTable(entries, uriPattern, []);
+  expect(['a:{x}', 'a:{*', 'a:b', 'b:c'].map((name) => exact(name)?.name)).toEqual([
+    'a:{x}',
+    undefined,
+    undefined,
+    'b:c',
+  ]);
+  expect(matching('a:b')?.name).toBe('a:{x}');
 });
 
 function finder(names: readonly string[], faults: PolicyFault[] = []): FindEntry {

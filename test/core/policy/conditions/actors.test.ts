@@ -2,6 +2,7 @@ import { approvalsKey } from '../../../../src/policy-parts/approvals/key.ts';
 import { describe, expect, test } from 'vitest';
 import type { Principal } from '../../../../src/core/model/principal.ts';
 import type { ActorsDocument, ConditionDocument } from '../../../../src/core/policy/document.ts';
+import { compileActors } from '../../../../src/core/policy/conditions/actors.ts';
 import { compilePolicy } from '../../../../src/policy-parts/compile.ts';
 import { alice, call, caller } from '../caller.ts';
 
@@ -59,6 +60,26 @@ describe('R-358: actors', () => {
       return approvalsKey.inPlan(plan)?.needed(principal, payment) !== undefined;
     };
     expect([actedFor('agent-7'), actedFor('b'), actedFor()].map(needs)).toEqual([true, false, false]);
+  });
+
+  test.for<[ActorsDocument, readonly string[], wanted: string, found: string]>([
+    [{ count: { at_most: 1 } }, ['a', 'b'], 'the number of actors: a number of at most 1', '2'],
+    [{ count: { at_most: 1 } }, ['a'], 'the number of actors: a number of at most 1', '1'],
+    [{ current: 'a' }, ['b', 'c'], 'the current actor: "a"', '"b"'],
+    [{ current: 'a' }, ['a', 'c'], 'the current actor: "a"', '"a"'],
+    [{ each: ['a', 'b'] }, ['a', 'b'], 'each actor: one of "a", "b"', '"a", "b"'],
+    [{ each: ['a', 'b'] }, ['a', 'c'], 'each actor: one of "a", "b"', '"c"'],
+    [{ each: 'a' }, [], 'each actor: "a"', 'no actor'],
+  ])('%j of %j explains what it wants and finds', ([actors, subjects, wanted, found]) => {
+    const [condition] = compileActors(actors, { path: ['actors'], faults: [], reading: 'direct' });
+    expect(condition?.words(actedFor(...subjects))).toEqual({ wanted, found });
+  });
+
+  test('a proof knows what it is about, and that nothing mends it', () => {
+    const [condition] = compileActors({ count: 0 }, { path: ['actors'], faults: [], reading: 'direct' });
+    const reads = { actors: { part: 'count', predicates: [{ wanted: '0' }] } };
+    expect(condition).toMatchObject({ kind: 'actors', unmet: 'refused', reads });
+    expect([actedFor(), actedFor('a')].map((principal) => condition?.judge(principal))).toEqual(['met', 'refused']);
   });
 
   test('a denial names what it found', () => {
