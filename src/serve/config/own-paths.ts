@@ -8,12 +8,15 @@ export function requireOwnPaths(routes: readonly Route[], own: readonly OwnPath[
   const taken = routes.map(({ name, path }) => ({ path, isApart: false, owner: `route ${name}` }));
   for (const one of own) {
     const other = taken.find((each) => areOne(one, each)) ?? taken.find((each) => lieTogether(one, each));
-    if (other !== undefined)
+    if (other !== undefined) {
+      // A placeholder is shown as the file has it.
+      const shown = one.at.present ? one.at.quoted() : quoted(one.path);
       one.at.addProblem(
         areOne(one, other)
-          ? `${quoted(one.path)} is also the path of ${other.owner}`
-          : `${quoted(one.path)} and the path of ${other.owner} lie below each other`,
+          ? `${shown} is also the path of ${other.owner}`
+          : `${shown} and the path of ${other.owner} lie below each other`,
       );
+    }
     taken.push(one);
   }
 }
