@@ -37,21 +37,18 @@ export const latency: Scenario = {
       (rounds.get(name) ?? []).map((latencies) => quantile(latencies, q));
     const added = (subject: string, base: string, q: number): number =>
       median(differences(of(subject, q), of(base, q)));
+    const ofFloor = (subject: string, q: number) => spread(ratios(of(subject, q), of(undiciFloor.name, q)));
     return [...rounds.keys()].map((subject): Line => {
       const cells: Record<string, string> = {};
       for (const [name, q] of Object.entries({ p50: 0.5, p99: 0.99 })) {
         cells[`${name} ms`] = median(of(subject, q)).toFixed(2);
         cells[`adds ${name}`] = subject === direct.name ? '' : added(subject, direct.name, q).toFixed(2);
-        cells[`${name} over the floor's`] = timesSpread(spread(ratios(of(subject, q), of(undiciFloor.name, q))));
+        cells[`${name} over the floor's`] = timesSpread(ofFloor(subject, q));
       }
       const ms = (value: number): string => `${value.toFixed(2)} ms`;
       const aims = [
         atMost('p50, added to undici-floor', AIM_P50_MS, added(subject, undiciFloor.name, 0.5), ms),
-        atMost(
-          'p99, compared with undici-floor',
-          AIM_P99,
-          spread(ratios(of(subject, 0.99), of(undiciFloor.name, 0.99))).median,
-        ),
+        atMost('p99, compared with undici-floor', AIM_P99, ofFloor(subject, 0.99).median),
       ];
       return { subject, cells, aims: subject === 'sallyport' ? aims : [] };
     });
