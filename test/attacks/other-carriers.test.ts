@@ -10,6 +10,7 @@ tools:
   bound: { arguments: { /amount: { at_most: 10 } } }
   counted: { quota: [{ count: 100, per: 1h }] }
   approved: { approval: { when: { arguments: { /amount: { above: 10 } } }, by: { claims: { role: supervisor } } } }
+  same: { never_after: { tool: unused, within: 1h, same: [/amount] } }
   later: { never_after: { tool: unused, within: 1h } }
   free: {}
   unused: {}
@@ -28,7 +29,7 @@ async function called(name: string, members: object): Promise<unknown> {
 
 const denied = { status: 403, reason: 'argument.denied' };
 
-test.each(['bound', 'counted', 'approved'])(
+test.each(['bound', 'counted', 'approved', 'same'])(
   'R-363: arguments beside `arguments` reach no tool whose call depends on them: %s',
   async (tool) => {
     expect(await called(tool, {})).toMatchObject({ status: 200 });

@@ -177,7 +177,7 @@ test.skipIf(!hasRedis)(
     // A worker that begins gives no metrics yet; the lease of one that was killed ends by itself.
     const metrics = (): Promise<string> => admin('/metrics').catch(String);
     const isUp = /^sallyport_revocation_source_up\{source="okta"\} 1$/m;
-    await expect.poll(metrics, { timeout: 60_000 }).toMatch(isUp);
+    await expect.poll(metrics, { timeout: 60_000, interval: 200 }).toMatch(isUp);
     const page = await metrics();
     expect(page).toMatch(new RegExp(`^sallyport_revocations_kept ${listed.length + 1}$`, 'm'));
     expect(page.match(/^# TYPE sallyport_revocations_total /gm)).toHaveLength(1);

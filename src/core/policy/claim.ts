@@ -26,7 +26,7 @@ export function isElsewhere(claims: Claims, name: string): boolean {
 }
 
 /** The member of the token that a claim's name, or a JSON Pointer to one, leads through. */
-function memberOf(name: string): string {
+export function memberOf(name: string): string {
   return (name.startsWith('/') ? keysOf(name)?.[0] : name) ?? name;
 }
 

@@ -16,8 +16,8 @@ import { pathPrefixFlaw, segmentFlaw, valueFlaw, withoutEnd } from './within.ts'
 export interface Predicate {
   /** What the value must be, as in `wanted …, found …`. It names claims, and shows none of their values. */
   readonly wanted: string;
-  /** {@link wanted} with the values of the claims that it names; undefined if it names none. */
-  readonly wantedOf?: ((caller: Caller, show: Show) => string) | undefined;
+  /** {@link wanted} with the values of the claims that it names. Default: it names none. */
+  readonly wantedOf?: (caller: Caller, show: Show) => string;
   readonly operand: Operand;
   /**
    * Tests a value. Without a caller every claim is absent.
@@ -102,6 +102,11 @@ export function underNot(reading: Reading): Reading {
 
 function acceptsMistyped(reading: Reading): boolean {
   return reading === 'negated' || reading === 'cautious';
+}
+
+/** The end of the words for what a predicate accepts. */
+function otherTypes(reading: Reading): string {
+  return acceptsMistyped(reading) ? ' (or another type)' : '';
 }
 
 interface Context {
@@ -232,7 +237,7 @@ function typed<Value>(
   const absent = reading === 'cautious';
   return {
     operand,
-    wanted: mistyped ? `${wanted} (or another type)` : wanted,
+    wanted: wanted + otherTypes(reading),
     test: (found) => (found === undefined ? absent : isTyped(found) ? holds(found) : mistyped),
   };
 }
@@ -242,8 +247,8 @@ function asMapping(value: ValueDocument): PredicateDocument {
   return typeof value !== 'object' || isOperand(value) ? { equals: value } : value;
 }
 
-function isOperand(value: unknown): value is OperandDocument {
-  return typeof value === 'object' && value !== null && ('claim' in value || 'caller' in value);
+function isOperand(value: Scalar | object): value is OperandDocument {
+  return typeof value === 'object' && ('claim' in value || 'caller' in value);
 }
 
 /** `Array.isArray` does not narrow readonly arrays. */
@@ -360,7 +365,7 @@ function withClaim(
     if (found === undefined) return isUsable(relation, value, integer) ? absent : mistyped;
     return compare(found, value) ?? mistyped;
   };
-  const named = operandInWords(claim);
+  const inWords = (operand: string): string => words(operand) + otherTypes(reading);
   return {
     operand: {
       kind: 'claims',
@@ -371,23 +376,22 @@ function withClaim(
       holds: (found, [value]) => holds(found, value),
       isUsable: (value) => isUsable(relation, value, integer),
     },
-    wanted: words(named) + (mistyped ? ' (or another type)' : ''),
-    wantedOf: (caller, show) => words(shown(claim, show(valueFor(caller)))),
-    test: (found, caller = unknownCaller, exact = found) => holds(exact, valueFor(caller)),
+    wanted: inWords(operandInWords(claim)),
+    wantedOf: (caller, show) => inWords(shown(claim, caller, show)),
+    test: (found, caller, exact = found) => holds(exact, caller && valueFor(caller)),
   };
 }
 
-function shown(claim: ClaimOperand, value: string): string {
+/** An operand in words, with its value. */
+function shown(claim: ClaimOperand, caller: Caller, show: Show): string {
+  const value = show(claim.valueFor(caller));
   return value === '' ? operandInWords(claim) : `${operandInWords(claim)} (${value})`;
 }
-
-/** A caller without claims. */
-const unknownCaller: Caller = { claims: {} };
 
 /** Whether some value can be compared with a claim. */
 function isUsable(relation: Exclude<Relation, 'within'>, claim: unknown, integer: boolean): boolean {
   if (relation === 'one_of') return isListOfScalars(claim, integer);
-  const value = relation === 'contains' ? claim : comparable(claim, integer);
+  const value = comparable(claim, integer);
   return relation in orderInWords ? isExactNumber(value) : isScalar(value);
 }
 
@@ -402,13 +406,14 @@ function isScalar(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'boolean' || isExactNumber(value);
 }
 
-function haveOneType(one: unknown, other: unknown): boolean {
-  return isExactNumber(one) ? isExactNumber(other) : isScalar(one) && typeof one === typeof other;
-}
-
-/** Whether two values of one type are equal: texts exactly, and numbers by their decimal values. */
-function areEqual(one: unknown, other: unknown): boolean {
-  return one === other || (isExactNumber(one) && isExactNumber(other) && compareNumbers(one, other) === 0);
+/**
+ * Whether two values of one type are equal: texts exactly, and numbers by their decimal values. Undefined for values of
+ * two types, or of a type that is not compared.
+ */
+function equality(one: unknown, other: unknown): boolean | undefined {
+  if (typeof one === 'string' || typeof one === 'boolean')
+    return typeof one === typeof other ? one === other : undefined;
+  return isExactNumber(one) && isExactNumber(other) ? compareNumbers(one, other) === 0 : undefined;
 }
 
 function equalTo(document: OperandDocument, context: Context): Predicate {
@@ -418,13 +423,7 @@ function equalTo(document: OperandDocument, context: Context): Predicate {
     document,
     context,
     (claim) => claim,
-    (found, claim) => {
-      // Most are texts.
-      if (!integer && typeof found === 'string' && typeof claim === 'string') return found === claim;
-      const one = comparable(found, integer);
-      const other = comparable(claim, integer);
-      return haveOneType(one, other) ? areEqual(one, other) : undefined;
-    },
+    (found, claim) => equality(comparable(found, integer), comparable(claim, integer)),
   );
 }
 
@@ -438,8 +437,13 @@ function memberOf(document: OperandDocument, context: Context): Predicate {
     (found, claim) => {
       if (!isListOfScalars(claim, integer)) return undefined;
       const value = comparable(found, integer);
-      const members = claim.filter((each) => haveOneType(comparable(each, integer), value));
-      return members.length === 0 ? undefined : members.some((each) => areEqual(comparable(each, integer), value));
+      let isMember: boolean | undefined;
+      for (const each of claim) {
+        const isEqual = equality(comparable(each, integer), value);
+        if (isEqual === true) return true;
+        isMember ??= isEqual;
+      }
+      return isMember;
     },
   );
 }
@@ -455,11 +459,12 @@ function containing(document: OperandDocument, context: Context): Predicate {
   return withClaim(
     'contains',
     document,
-    context,
+    // An element is compared as it is, as with a constant.
+    { ...context, integer: false },
     (claim) => `an array that contains ${claim}`,
     (found, claim) => {
       if (!Array.isArray(found) || !isScalar(claim)) return undefined;
-      return found.some((each) => areEqual(each, claim) || (mistyped && !haveOneType(each, claim)));
+      return found.some((each) => equality(each, claim) ?? mistyped);
     },
   );
 }
@@ -501,11 +506,10 @@ function within(document: Wanted['within'], { path, faults, reading }: Context):
     return isBelow && (at === (found as string).length || (found as string)[at] === '/');
   };
   const claims = parts.filter((part) => typeof part !== 'string');
-  const words = (claim: (operand: ClaimOperand) => string): string => {
+  const inWords = (claim: (operand: ClaimOperand) => string): string => {
     const prefix = parts.map((part) => (typeof part === 'string' ? part : `{${claim(part)}}`)).join('/');
-    return `a path within ${prefix === '' ? '/' : prefix}`;
+    return `a path within ${prefix === '' ? '/' : prefix}${otherTypes(reading)}`;
   };
-  const wanted = words(operandInWords);
   return {
     operand: {
       kind: 'claims',
@@ -516,10 +520,9 @@ function within(document: Wanted['within'], { path, faults, reading }: Context):
       isUsable,
       holds: (found, values) => holds(found, (operand) => values[claims.indexOf(operand)]),
     },
-    wanted: mistyped ? `${wanted} (or another type)` : wanted,
-    wantedOf:
-      claims.length === 0 ? undefined : (caller, show) => words((claim) => shown(claim, show(claim.valueFor(caller)))),
-    test: (found, caller = unknownCaller) => holds(found, ({ valueFor }) => valueFor(caller)),
+    wanted: inWords(operandInWords),
+    wantedOf: (caller, show) => inWords((claim) => shown(claim, caller, show)),
+    test: (found, caller) => holds(found, ({ valueFor }) => caller && valueFor(caller)),
   };
 }
 
@@ -577,9 +580,7 @@ function not(value: ValueDocument, context: Context): Predicate {
   return {
     operand: { kind: 'not', excluded },
     wanted: `not ${wantedBy(excluded)}`,
-    wantedOf: excluded.some(({ wantedOf }) => wantedOf !== undefined)
-      ? (caller, show) => `not ${wantedBy(excluded, { caller, show })}`
-      : undefined,
+    wantedOf: (caller, show) => `not ${wantedBy(excluded, { caller, show })}`,
     test: (found, caller, exact) => !excluded.every(({ test }) => test(found, caller, exact)),
   };
 }

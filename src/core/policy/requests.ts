@@ -83,7 +83,7 @@ export function requestVariable(key: string, name: string): (request: string) =>
     for (let left = index; left > 0 && start > 0; left -= 1) start = request.indexOf('/', start) + 1;
     if (start === 0) return [];
     const end = request.indexOf('/', start);
-    return [request.slice(start, end < 0 ? undefined : end)];
+    return [request.slice(start, end === -1 ? undefined : end)];
   };
 }
 
@@ -174,10 +174,6 @@ export function requestsCoveredBy(
   };
 }
 
-/** Parts that a lenient server reads in another way: capitals, encoded characters, a dot or a slash at an end. */
-const oddPath = /[A-Z%]|\.(?:\/|$)|.\/$/;
-const lenientPath = /[A-Z%.+]|:[:$]|.\/$/;
-
 /** The segments of a path as a lenient server reads it. */
 function plainSegments(path: string): readonly string[] {
   return segmentsIn(visiblePath(path));
@@ -221,13 +217,12 @@ export function patternText({ method, segments, hasRest }: RequestPattern): stri
 /** A request as a lenient server reads it. */
 export function plainRequest(name: string): string {
   const [method, path] = partsOf(name);
-  return oddPath.test(path) ? `${method} /${plainSegments(path).join('/')}` : name;
+  return `${method} /${plainSegments(path).join('/')}`;
 }
 
 /** The shortest reading of a request: also without extensions and streams of NTFS. */
 export function shortestRequest(name: string): string {
   const [method, path] = partsOf(name);
-  if (!lenientPath.test(path)) return name;
   const segments = plainSegments(path).map((segment) => segmentReadings(segment, segment.length)[0] ?? segment);
   return `${method} /${segments.join('/')}`;
 }
@@ -330,6 +325,9 @@ function preferred<Entry>(
   }
   return best;
 }
+
+/** What a lenient server may read in another way: capitals, encoded characters, and ends of names. */
+const lenientPath = /[A-Z%.+]|:[:$]|.\/$/;
 
 /**
  * Compiles the entries of `requests`. An exact path precedes a pattern, and a pattern with more literal characters one

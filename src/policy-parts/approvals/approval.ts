@@ -3,7 +3,6 @@
  */
 
 import { canonicalJson } from '../../core/lib/json/canonical.ts';
-import { unreachable } from '../../core/lib/json/pointer.ts';
 import { parseExactly } from '../../core/lib/json/lossless.ts';
 import type { NeededApproval } from './needed-approval.ts';
 import type { PolicyDenial } from '../../core/model/denial.ts';
@@ -16,7 +15,7 @@ import {
   failedPredicate,
   requireArguments,
 } from '../../core/policy/argument.ts';
-import { type ClaimOperand, exactClaim } from '../../core/policy/claim.ts';
+import { type ClaimOperand, exactClaim, memberOf } from '../../core/policy/claim.ts';
 import { type Condition, isGroup, leavesOf } from '../../core/policy/conditions/condition.ts';
 import type { AllCondition } from '../../core/policy/conditions/groups.ts';
 import { compileCondition } from '../../core/policy/conditions/compile-condition.ts';
@@ -105,7 +104,7 @@ function isRestricted(condition: Condition): boolean {
     if (kind === 'not') return false;
     return kind === 'any' ? parts.every(isRestricted) : parts.some(isRestricted);
   }
-  return condition.reads.claims.some(({ name }) => !impersonal.has(name.replace(/^\/([^/]*).*$/s, '$1')));
+  return condition.reads.claims.some(({ name }) => !impersonal.has(memberOf(name)));
 }
 
 /**
@@ -124,14 +123,8 @@ export function needsApproval(approval: Approval, principal: Principal, call: At
 function askerOf(approvals: readonly Approval[], principal: Principal): string | undefined {
   const asks = approvals.flatMap((approval) => approval.asks);
   if (asks.length === 0) return undefined;
-  return JSON.stringify(
-    Object.fromEntries(
-      asks.flatMap(({ name, read }) => {
-        const value = exactClaim(name, read, principal);
-        return value === undefined || value === unreachable ? [] : [[name, value]];
-      }),
-    ),
-  );
+  // JSON leaves out what is absent or unreachable.
+  return JSON.stringify(Object.fromEntries(asks.map(({ name, read }) => [name, exactClaim(name, read, principal)])));
 }
 
 function parsedAsker(asker: string | undefined): Claims | undefined {
@@ -144,7 +137,7 @@ interface Possibility {
   readonly canFail: boolean;
 }
 
-/** Whether some person can meet a condition. A claim of the caller that cannot be compared decides predicates on it. */
+/** Whether some person can meet a condition. */
 function possibilityOf(condition: Condition, asker: Claims | undefined): Possibility {
   if (!isGroup(condition)) {
     return all(condition.reads.claims.flatMap(({ predicates }) => predicates.map((each) => possible(each, asker))));
@@ -155,14 +148,13 @@ function possibilityOf(condition: Condition, asker: Claims | undefined): Possibi
   return not(negated);
 }
 
-function possible({ operand, test }: Predicate, asker: Claims | undefined): Possibility {
+/** A claim of the caller that cannot be compared is no evidence, neither for the predicate nor against it. */
+function possible({ operand }: Predicate, asker: Claims | undefined): Possibility {
   if (operand.kind === 'not') return not(all(operand.excluded.map((each) => possible(each, asker))));
-  const isDecided =
-    operand.kind === 'claims' &&
-    operand.claims.some(({ of, valueFor }) => of === 'asker' && !operand.isUsable(valueFor({ claims: {}, asker })));
-  if (!isDecided) return { canHold: true, canFail: true };
-  const holds = test(undefined, { claims: {}, asker });
-  return { canHold: holds, canFail: !holds };
+  const isOpen =
+    operand.kind !== 'claims' ||
+    operand.claims.every(({ of, valueFor }) => of !== 'asker' || operand.isUsable(valueFor({ claims: {}, asker })));
+  return { canHold: isOpen, canFail: isOpen };
 }
 
 function all(parts: readonly Possibility[]): Possibility {
@@ -266,9 +258,9 @@ function inWords(condition: Condition, person: Principal): string {
   if (!isGroup(condition)) return condition.words(person).wanted;
   const { kind, parts } = condition;
   const words = parts.map((part) => inWords(part, person));
-  if (kind === 'not') return `not (${words.join(' and ')})`;
-  if (kind === 'all' || words.length === 1) return words.join(' and ');
-  return `(${words.join(' or ')})`;
+  const joined = words.join(kind === 'any' ? ' or ' : ' and ');
+  if (kind === 'not') return `not (${joined})`;
+  return kind === 'all' || words.length === 1 ? joined : `(${joined})`;
 }
 
 /** A person of whom nothing is known. */

@@ -17,6 +17,7 @@ import { kindOf } from '../../core/lib/json/describe-value.ts';
 import type { Entry } from '../../core/policy/entry.ts';
 import type { Listing } from '../../core/policy/listing.ts';
 import type { PolicyFault } from '../../core/policy/document.ts';
+import { otherMemberOf } from '../../core/policy/plan.ts';
 
 /** Reports calls that rules look back at and that the policy never allows: none of them can come before. */
 export function checkPast(
@@ -119,7 +120,7 @@ export function callHistory(
       unknown.add(rule.rule);
       continue;
     }
-    const track = recordedTrack(rule, owner, args, exact);
+    const track = recordedTrack(rule, owner, attempt, exact);
     if (track !== undefined) record(rule, track, 0);
   }
   return { checks, records: [...records.values()], unknown: [...unknown], isShadow };
@@ -137,7 +138,7 @@ export function joinedHistory(
   const [first] = parts;
   if (first === undefined) return undefined;
   const checks = new Map<string, HistoryCheck>();
-  const records = new Map<string, HistoryRecord>();
+  const records = new Map<string | undefined, HistoryRecord>();
   const note = (check: HistoryCheck): void => {
     // The check of one track by the call that needs most of it says all of the earlier ones.
     checks.set(lengthPrefixed([check.kind, check.rule, check.track ?? '']), check);
@@ -145,7 +146,7 @@ export function joinedHistory(
   for (const { history, tool } of parts) {
     for (const each of history.checks) {
       const check = tool === undefined ? each : { ...each, denial: { ...each.denial, tool } };
-      const before = each.track === undefined ? undefined : records.get(each.track);
+      const before = records.get(each.track);
       if (each.kind === 'quota') note({ ...check, amount: each.amount + (before?.amount ?? 0) });
       else if (each.kind === 'never_after' && before !== undefined) note({ ...check, isBroken: true });
       else if (!checks.has(lengthPrefixed([each.kind, each.rule, each.track ?? '']))) note(check);
@@ -227,15 +228,17 @@ function countPast(rule: PastRule, owner: string, args: unknown, exact?: () => u
  * The track in which a call is recorded for a rule that looks back at it. A call whose values cannot be compared may
  * have named any: it permits nothing, and forbids every later call.
  */
-function recordedTrack(rule: PastRule, owner: string, args: unknown, exact?: () => unknown): string | undefined {
-  const values = recordedValues(rule, args, exact);
+function recordedTrack(rule: PastRule, owner: string, call: Attempt, exact?: () => unknown): string | undefined {
+  const values = recordedValues(rule, call, exact);
   if (values !== undefined) return trackOf(rule, owner, values);
   return rule.kind === 'never_after' ? trackOf(rule, owner, incomparable) : undefined;
 }
 
-function recordedValues(rule: PastRule, args: unknown, exact?: () => unknown): string | undefined {
+function recordedValues(rule: PastRule, call: Attempt, exact?: () => unknown): string | undefined {
+  // The server may take other values from there.
+  if (rule.same.length > 0 && otherMemberOf(call) !== undefined) return undefined;
   try {
-    const values = comparedValues(rule, args, exact);
+    const values = comparedValues(rule, argumentsOf(call), exact);
     return typeof values === 'object' ? undefined : values;
   } catch {
     // The value may be under a name in another case.

@@ -28,7 +28,7 @@ export const historyPart: LanguagePart<PolicyHistory> = {
       history,
       rules: history.map(({ rule }) => rule),
       conditions: [],
-      bindsArguments: history.some(({ kind }) => kind === 'quota'),
+      bindsArguments: history.some((rule) => rule.kind === 'quota' || rule.same.length > 0),
       values: [],
       asks: [],
       owners: history.flatMap(({ owner: { by, claim } }) => (claim === undefined ? [] : [{ name: by, read: claim }])),

@@ -64,7 +64,7 @@ async function spendUntil(
       if (verdict === undefined) calls.failed += 1;
       else if (verdict.passed) calls.passed += 1;
       else calls.refused += 1;
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await new Promise((resolve) => setTimeout(resolve, 10));
     }
   };
   await Promise.all(Array.from({ length: 8 }, one));

@@ -1,10 +1,11 @@
 import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import { describe, expect, test } from 'vitest';
+import { describeValue } from '../../../src/core/lib/json/describe-value.ts';
 import { parseExactly } from '../../../src/core/lib/json/lossless.ts';
 import { unreachable } from '../../../src/core/lib/json/pointer.ts';
 import type { Caller } from '../../../src/core/policy/claim.ts';
 import type { PolicyDocument, PolicyFault, ValueDocument } from '../../../src/core/policy/document.ts';
-import { compilePredicates, type Reading } from '../../../src/core/policy/predicate.ts';
+import { compilePredicates, operandsIn, type Reading, wantedBy } from '../../../src/core/policy/predicate.ts';
 import { call, caller, decide, faultsOf, message, told } from './caller.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import { explain } from '../../../src/analysis/review/explanation.ts';
@@ -15,13 +16,18 @@ function withClaim(json: string): Caller {
   return { claims: JSON.parse(text) as Caller['claims'], exactClaims: parseExactly(text) as Caller['claims'] };
 }
 
+/** What a message has at `/v`, plain and with the digits of its numbers; `''`: there is nothing. */
+function valueOf(json: string): { readonly value: unknown; readonly exact: unknown } {
+  const text = json === '' ? '{}' : `{"v":${json}}`;
+  const { v: value } = JSON.parse(text) as { v?: unknown };
+  return { value, exact: (parseExactly(text) as { v?: unknown } | undefined)?.v ?? value };
+}
+
 /** Whether predicates hold for a value, as a message writes it; `''`: there is none. */
-function holds(document: ValueDocument, value: string, claim: string, reading: Reading = 'direct'): boolean {
-  const text = value === '' ? '{}' : `{"v":${value}}`;
-  const { v } = JSON.parse(text) as { v?: unknown };
-  const exact = (parseExactly(text) as { v?: unknown } | undefined)?.v ?? v;
+function holds(document: ValueDocument, json: string, claim: string, reading: Reading = 'direct'): boolean {
+  const { value, exact } = valueOf(json);
   const predicates = compilePredicates(document, [], [], reading);
-  return predicates.every(({ test: isMet }) => isMet(v, withClaim(claim), exact));
+  return predicates.every(({ test: isMet }) => isMet(value, withClaim(claim), exact));
 }
 
 /** For a claim: the values for which the predicate holds, for which only its `not` does, and for which neither. */
@@ -80,7 +86,7 @@ const rows: readonly Row[] = [
   [{ integer: true, one_of: { claim: 'c' } }, '["7",8,"x"]', '7 "8"', '9', '"x" 7.5'],
   [{ integer: true, one_of: { claim: 'c' } }, '[7,7.5]', '', '', '7 "7"'],
   // Lists that contain it.
-  [{ contains: { claim: 'c' } }, '"a"', '["a"] ["b","a"]', '[] ["b"]', '"a" {"a":"a"} null'],
+  [{ contains: { claim: 'c' } }, '"a"', '["a"] ["b","a"]', '[] ["b"]', '"a" {"a":"a"} null [["a"]] ["b",1]'],
   [{ contains: { claim: 'c' } }, '9007199254740993', '[9007199254740993]', '[9007199254740992]', '9007199254740993'],
   ...['["a"]', '{}', 'null', ''].map((claim): Row => [
     { contains: { claim: 'c' } },
@@ -110,7 +116,7 @@ const rows: readonly Row[] = [
     { within: '/data' },
     '',
     '"/data" "/data/" "/data/a/b" "/data/.a" "/data/a..b" "/data/…"',
-    '"data" "/datax" "/" "/x/data" "/Data"',
+    `"data" "/datax" "/" "/x/data" "/Data" ${absent}`,
     '1 null ["/data"] ""',
   ],
   [{ within: '/data/' }, '', '"/data" "/data/x"', '"/dat"', '"/data//x" "//data" "/data/x//"'],
@@ -127,7 +133,7 @@ const rows: readonly Row[] = [
     { within: ['/data', { claim: 'c' }] },
     '"acme"',
     '"/data/acme" "/data/acme/" "/data/acme/x"',
-    '"/data" "/data/acmex" "/data/globex" "/data/ACME/x" "data/acme"',
+    `"/data" "/data/acmex" "/data/globex" "/data/ACME/x" "data/acme" ${absent}`,
     '"/data/acme/../globex" 1',
   ],
   [
@@ -207,6 +213,38 @@ describe('a value compared with a claim', () => {
     },
   );
 
+  test('its operand says the same of each value and the values of its claims', () => {
+    for (const [document, claim, json] of cases) {
+      const { value, exact } = valueOf(json);
+      for (const { operand, test: isMetBy } of compilePredicates(document, [], [])) {
+        if (operand.kind !== 'claims') continue;
+        const values = operand.claims.map(({ valueFor }) => valueFor(withClaim(claim)));
+        const isHeld = operand.holds(exact, values);
+        expect([document, claim, json, isHeld]).toEqual([
+          document,
+          claim,
+          json,
+          isMetBy(value, withClaim(claim), exact),
+        ]);
+      }
+    }
+  });
+
+  test('its operand can use a value of a claim only if it compares some value with it', () => {
+    for (const [document, claim, yes, no] of rows) {
+      const { operand } = compilePredicates(document, [], []).at(-1) ?? {};
+      if (operand?.kind !== 'claims' || operand.claims.length === 0) continue;
+      const [value] = operand.claims.map(({ valueFor }) => valueFor(withClaim(claim)));
+      expect([document, claim, operand.isUsable(value)]).toEqual([document, claim, yes + no !== '']);
+    }
+  });
+
+  test('an element is compared as it is, whatever integers the list is beside', () => {
+    const operand = compilePredicates({ integer: true, contains: { claim: 'c' } }, [], [])[1]?.operand;
+    if (operand?.kind !== 'claims') throw new TypeError('no claims');
+    expect(['a', '7', 7, 7.5, true, ['a']].map(operand.isUsable)).toEqual([true, true, true, true, true, false]);
+  });
+
   test('a value that the gateway cannot reach, and a claim that the token leaves elsewhere, fail both ways', () => {
     const [equal, other] = [{ claim: 'c' }, { not: { claim: 'c' } }].map((each) => compilePredicates(each, [], [])[0]);
     expect([equal, other].map((each) => each?.test(unreachable, withClaim('"a"')))).toEqual([false, false]);
@@ -214,9 +252,74 @@ describe('a value compared with a claim', () => {
     expect([equal, other].map((each) => each?.test('a', elsewhere))).toEqual([false, false]);
   });
 
-  test('without a caller every claim is absent', () => {
-    const [predicate] = compilePredicates({ claim: 'c' }, [], []);
-    expect(predicate?.test('x')).toBe(false);
+  test.each([{ claim: 'c' }, { within: { claim: 'c' } }])('without a caller every claim is absent: %j', (document) => {
+    for (const each of [document, { not: document }]) {
+      expect(compilePredicates(each, [], [])[0]?.test('x')).toBe(false);
+    }
+  });
+
+  test.each<[ValueDocument, string, boolean]>([
+    [{ claim: 'c' }, '', true],
+    [{ claim: 'c' }, '1', true],
+    [{ claim: 'c' }, '"b"', false],
+    [{ not: { claim: 'c' } }, '', true],
+    [{ not: { not: { claim: 'c' } } }, '', true],
+    [{ not: { not: { claim: 'c' } } }, '"b"', false],
+    [{ within: '/data' }, '', true],
+    [{ within: '/data' }, '1', true],
+    [{ within: '/data' }, '"/x"', false],
+    [{ not: { within: '/data' } }, '', true],
+    [{ not: { within: '/data' } }, '1', true],
+    [{ not: { within: '/data' } }, '"/data/x"', false],
+  ])('cautiously, only a value of the right type fails: %j, claim "a", value %s: %s', (document, value, expected) => {
+    expect(holds(document, value, '"a"', 'cautious')).toBe(expected);
+  });
+});
+
+/** For a predicate: its words, and those with a claim that is "acme". */
+const words: readonly (readonly [ValueDocument, string, string])[] = [
+  [{ claim: 'c' }, 'claim c', 'claim c ("acme")'],
+  [{ one_of: { claim: 'c' } }, 'one of claim c', 'one of claim c ("acme")'],
+  [{ contains: { claim: 'c' } }, 'an array that contains claim c', 'an array that contains claim c ("acme")'],
+  [{ at_most: { claim: 'c' } }, 'a number of at most claim c', 'a number of at most claim c ("acme")'],
+  [
+    { integer: true, below: { claim: 'c' } },
+    'an integer and an integer below claim c',
+    'an integer and an integer below claim c ("acme")',
+  ],
+  [
+    { within: ['/data', { claim: 'c' }, 'files'] },
+    'a path within /data/{claim c}/files',
+    'a path within /data/{claim c ("acme")}/files',
+  ],
+  [{ within: { claim: 'c' } }, 'a path within {claim c}', 'a path within {claim c ("acme")}'],
+  [{ within: '/data/' }, 'a path within /data', 'a path within /data'],
+  [{ within: '/' }, 'a path within /', 'a path within /'],
+  [{ not: { claim: 'c' } }, 'not claim c (or another type)', 'not claim c ("acme") (or another type)'],
+  [
+    { not: { within: ['/x', { claim: 'c' }] } },
+    'not a path within /x/{claim c} (or another type)',
+    'not a path within /x/{claim c ("acme")} (or another type)',
+  ],
+  [
+    { not: { equals: { claim: 'c' }, above: 1 } },
+    'not claim c (or another type) and a number above 1 (or another type)',
+    'not claim c ("acme") (or another type) and a number above 1 (or another type)',
+  ],
+  [{ not: { not: { claim: 'c' } } }, 'not not claim c', 'not not claim c ("acme")'],
+];
+
+describe('words', () => {
+  test.each(words)('%j', (document, named, shown) => {
+    const predicates = compilePredicates(document, [], []);
+    expect(wantedBy(predicates)).toBe(named);
+    expect(wantedBy(predicates, { caller: withClaim('"acme"'), show: describeValue })).toBe(shown);
+    expect(wantedBy(predicates, { caller: withClaim('"acme"'), show: () => '' })).toBe(named);
+  });
+
+  test('the claims that predicates compare with, and no constants beside them', () => {
+    const document = { within: ['/data', { claim: 'c' }, 'files'], not: { not: { claim: 'd' } }, below: 5 } as const;
+    expect(operandsIn(compilePredicates(document, [], [])).map(({ name }) => name)).toEqual(['c', 'd']);
   });
 });
 
@@ -231,18 +334,20 @@ describe('faults', () => {
     ]);
   });
 
-  test.each<[ValueDocument, string]>([
-    [{ within: '/a/../b' }, 'is no path that every server reads alike'],
-    [{ within: '/a%2Fb' }, 'is no path that every server reads alike'],
-    [{ within: '' }, 'is no path that every server reads alike'],
-    [{ within: ['/a', '/b'] }, 'begins with /, which already stands between parts'],
-    [{ within: ['/a', 'b//c'] }, 'is no path that every server reads alike'],
-    [{ claim: '/a~2' }, 'is not a JSON Pointer'],
-    [{ caller: 'tenant' }, 'caller is for by of an approval'],
-  ])('%j', (document, expected) => {
+  test.each<[ValueDocument, string, (string | number)[]]>([
+    [{ within: '/a/../b' }, 'is no path that every server reads alike', ['within']],
+    [{ within: '/a%2Fb' }, 'is no path that every server reads alike', ['within']],
+    [{ within: '' }, 'is no path that every server reads alike', ['within']],
+    [{ within: ['/a', '/b'] }, 'begins with /, which already stands between parts', ['within', 1]],
+    [{ within: ['/a', 'b//c'] }, 'is no path that every server reads alike', ['within', 1]],
+    [{ within: ['/a', { claim: '/a~2' }] }, 'is not a JSON Pointer', ['within', 1, 'claim']],
+    [{ claim: '/a~2' }, 'is not a JSON Pointer', ['claim']],
+    [{ caller: 'tenant' }, 'caller is for by of an approval', []],
+  ])('%j', (document, expected, at) => {
+    const path = ['tools', 'x', 'arguments', '/a'];
     const faults: PolicyFault[] = [];
-    compilePredicates(document, ['tools', 'x', 'arguments', '/a'], faults);
-    expect(faults.map(({ message: text }) => text).join()).toContain(expected);
+    compilePredicates(document, path, faults);
+    expect(faults).toEqual([{ path: [...path, ...at], message: expect.stringContaining(expected) }]);
   });
 });
 
@@ -324,6 +429,16 @@ describe('in a policy', () => {
     const exactClaims = parseExactly('{"limit":300.00000000000000000001}') as Record<string, unknown>;
     const principal = { ...caller({ claims: { limit: 300, authenticated_ago: 5 } }), exactClaims };
     expect(told(compilePolicy('test', document).decide(principal, { kind: 'http' }))).toBe('allow policy');
+  });
+
+  test('what the token itself says there counts for nothing, however exactly', () => {
+    const exactClaims = parseExactly('{"authenticated_ago":0,"limit":300.00000000000000000001}');
+    const principal = {
+      ...caller({ claims: { limit: 300, authenticated_ago: 900 } }),
+      exactClaims: exactClaims as Record<string, unknown>,
+    };
+    const document = { claims: { authenticated_ago: { at_most: { claim: 'limit' } } } };
+    expect(told(compilePolicy('test', document).decide(principal, { kind: 'http' }))).toContain('deny claim.denied');
   });
 
   test('numbers beyond 2^53 differ by their digits, on both sides', () => {

@@ -142,6 +142,15 @@ describe('faults', () => {
         },
       ],
     ],
+    [
+      { matches: 'a**' },
+      [
+        {
+          path: ['claims', 'x', 'matches'],
+          message: '"a**" is not a JavaScript regular expression with the u flag: Nothing to repeat',
+        },
+      ],
+    ],
     [{ below: Number.NaN }, [{ path: ['claims', 'x', 'below'], message: 'NaN is not a finite number' }]],
     [{ at_most: -Infinity }, [{ path: ['claims', 'x', 'at_most'], message: '-Infinity is not a finite number' }]],
   ];
@@ -149,6 +158,16 @@ describe('faults', () => {
     const faults: PolicyFault[] = [];
     compilePredicates(document, ['claims', 'x'], faults);
     expect(faults).toEqual(expected);
+  });
+
+  test.each([
+    ['^${tenant.id}$', '; a pattern cannot name a claim: compare with { claim: NAME }, and paths with within'],
+    ['(?im)hello', '; flags cannot be set: write [Hh] for a letter in either case'],
+    ['*.log', '; write .* for any run of characters, or \\* for the character'],
+  ])('of %s names the remedy', (matches, remedy) => {
+    const faults: PolicyFault[] = [];
+    compilePredicates({ matches }, [], faults);
+    expect(faults).toEqual([{ path: ['matches'], message: expect.stringContaining(remedy) }]);
   });
 
   // JSON.parse reads 9007199254740993 as 9007199254740992: two accounts would be one.
@@ -285,6 +304,20 @@ test('a predicate says what it compares values with', () => {
 
 const describedBy = (value: ValueDocument, found: unknown): string =>
   describeFound(found, compilePredicates(value, [], []));
+
+test('a predicate says which claims it compares values with', () => {
+  const [claim, own] = [{ claim: 'c' }, { of: 'caller', name: 'c' }];
+  const document = { equals: claim, one_of: claim, contains: claim, at_most: claim, within: ['/a/', claim, 'b'] };
+  const operands = compilePredicates(document, [], []).map(({ operand }) => operand);
+  const claims = [expect.objectContaining(own)];
+  expect(operands).toMatchObject([
+    { kind: 'claims', relation: 'equals', claims, parts: [undefined], integer: false },
+    { kind: 'claims', relation: 'one_of', claims, parts: [undefined], integer: false },
+    { kind: 'claims', relation: 'contains', claims, parts: [undefined], integer: false },
+    { kind: 'claims', relation: 'at_most', claims, parts: [undefined], integer: false },
+    { kind: 'claims', relation: 'within', claims, parts: ['/a', undefined, 'b'], integer: false },
+  ]);
+});
 
 describe('a list with an element that the condition wants', () => {
   test.each<[ValueDocument, unknown, string]>([

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
-import { haveCommonRequest, plainRequest, requestFlaw, requestTable } from '../../../src/core/policy/requests.ts';
+import {
+  haveCommonRequest,
+  methodAndSegments,
+  plainRequest,
+  requestFlaw,
+  requestsCoveredBy,
+  requestTable,
+  requestVariable,
+  shortestRequest,
+  writtenRequest,
+} from '../../../src/core/policy/requests.ts';
 import { cpuTime } from '../../support/cpu-time.ts';
 import { runs } from '../../support/runs.ts';
 import { decide, faultsOf, told } from './caller.ts';
@@ -54,6 +64,7 @@ describe('R-297: one entry decides a request, by its method and its path', () =>
     [['GET /a/*', 'GET /a/b/c'], 'GET /a/b%2Fc', '-'],
     [['GET /a/*', 'GET /a/b/c'], 'GET /a/B%2Fc.json', '-'],
     [['GET /a/*', 'GET /a/**'], 'GET /a/b%2Fc', '-'],
+    [['GET /a/*', 'GET /a%2Fb/c'], 'GET /a/b%2Fc', '-'],
     [['GET /a/**'], 'GET /a/b%2Fc', 'GET /a/**'],
     [['* /a%2Fb/*', 'GET /a%2Fb/c/d'], 'GET /a%2Fb/c%2Fd', '-'],
     [['* /a%2Fb/*', 'GET /x'], 'GET /a%2Fb/c', '* /a%2Fb/*'],
@@ -187,6 +198,13 @@ describe('R-295: a request that a server may take for one of a stricter entry is
   ])('%s is decided by %s, as for such a server', (request, entry) => {
     expect(entryFor(names, request)).toBe(entry);
   });
+
+  test.each(['b/', 'b.', 'b+', 'b::$data', 'b:$i30', 'b%3Fx/y', 'b%23x/y', 'B'])(
+    'among names that every server reads alike, too: /a/%s',
+    (spelling) => {
+      expect(entryFor(['GET /a/**', 'GET /a/b'], `GET /a/${spelling}`)).toBe('-');
+    },
+  );
 
   test('a query that is encoded may end a path that is listed nowhere', () => {
     expect(entryFor(['GET /a/*/c'], 'GET /a/x%3Fy/c')).toBe('GET /a/*/c');
@@ -392,6 +410,80 @@ test.each([
   ['GET /a.b/c. ./%61', 'GET /a.b/c/a'],
   ['GET /A%80', 'GET /a%80'],
   ['GET /%E2%80%8B/', 'GET /'],
+  ['GET /a/b', 'GET /a/b'],
+  ['GET /a/b.', 'GET /a/b'],
+  ['GET /a/%20b%20', 'GET /a/b'],
+  ['GET /a/+/b', 'GET /a/b'],
 ])('a lenient server reads %s as %s', (request, plain) => {
   expect(plainRequest(request)).toBe(plain);
+});
+
+test.each([
+  ['GET /a/b', 'GET /a/b'],
+  ['GET /a/b.tar.gz', 'GET /a/b'],
+  ['GET /a.d/B::$DATA', 'GET /a/b'],
+  ['GET /a/b%3Fc.d', 'GET /a/b'],
+  // Nothing is left at any end of the name.
+  ['GET /a/.+', 'GET /a/.+'],
+])('the shortest reading of %s is %s', (request, shortest) => {
+  expect(shortestRequest(request)).toBe(shortest);
+});
+
+test.each<readonly [patterns: readonly string[], request: string, written: boolean, plain: boolean]>([
+  [[], 'GET /a', false, false],
+  [['GET /a', 'GET /b'], 'GET /a', true, true],
+  [['GET /a', 'GET /b'], 'GET /b', true, true],
+  [['GET /a', 'GET /b'], 'GET /c', false, false],
+  [['GET /a'], 'HEAD /a', true, true],
+  [['GET /a'], 'POST /a', false, false],
+  [['GET /a/*'], 'GET /a/b', true, true],
+  [['GET /a/b'], 'GET /A/b.json/', false, true],
+  [['GET /A/b.'], 'GET /a/b', false, true],
+  [['GET /A/b.'], 'GET /A/b.', true, true],
+  // A slash that is encoded: as a character, and decoded first.
+  [['GET /a%2Fb'], 'GET /a%2Fb', true, true],
+  [['GET /a%2Fb'], 'GET /A%2fb', false, true],
+  [['GET /a%2Fb'], 'GET /a/b', false, true],
+  [['GET /a/b'], 'GET /a%2Fb', false, true],
+  [['GET /*'], 'GET /a%2Fb', true, true],
+  [['GET /*'], 'GET /a/b', false, false],
+])(
+  'whether one of %j covers %s, as it is written: %s, and for a lenient server: %s',
+  (patterns, request, ...covers) => {
+    expect((['written', 'plain'] as const).map((reading) => requestsCoveredBy(patterns, reading)(request))).toEqual(
+      covers,
+    );
+  },
+);
+
+test.each([
+  ['GET /a', 'GET /a'],
+  ['GET /a/1', 'GET /a/{id}'],
+  ['GET /a/1/2', 'GET /a/**'],
+  // As it is written, whatever a lenient server makes of it.
+  ['GET /A', undefined],
+  ['GET /a.', undefined],
+  ['POST /a', undefined],
+])('%s as it is written is decided by %s', (request, key) => {
+  expect(writtenRequest(['GET /a', 'GET /a/{id}', 'GET /a/**'])(request)).toBe(key);
+});
+
+test.each([
+  ['GET /', 'GET', ['']],
+  ['GET /a/{id}/', 'GET', ['a', '{id}', '']],
+  ['* /a%2fb/**', '*', ['a%2Fb', '**']],
+])('the method and the segments of %s', (name, method, segments) => {
+  expect(methodAndSegments(name)).toEqual([method, segments]);
+});
+
+test.each([
+  ['GET /{id}', 'GET /x', ['x']],
+  ['GET /{id}', 'GET /x/y', ['x']],
+  ['GET /a/{id}/b', 'GET /a/x/b', ['x']],
+  ['GET /a/b/{id}', 'GET /a/b/x', ['x']],
+  // A request without the segment.
+  ['GET /a/{id}', 'GET /x', []],
+  ['GET /a/b/{id}', 'GET /x', []],
+])('the variable of %s in %s is %j', (key, request, texts) => {
+  expect(requestVariable(key, 'id')(request)).toEqual(texts);
 });

@@ -88,6 +88,88 @@ test('an approval depends on all arguments, and refuses a member beside them', (
   });
 });
 
+test('a call of another tool needs none of its arguments', () => {
+  const policy = policyOf({ tools: { list: {}, pay: { approval: { by } } } });
+  expect(policy.decide(caller(), call('list')).plan.argumentsRead(call('list'))).toEqual([]);
+});
+
+test('a record has the claims by which a call needs an approval, and those that approvers are compared with', () => {
+  const policy = policyOf(
+    transfers({
+      when: { claims: { desk: 'fx' } },
+      by: { claims: { org: { claim: 'team' }, tenant: { caller: 'tenant' } } },
+    }),
+  );
+  const claims = { desk: 'fx', tenant: 'acme', org: 'a', team: 'a' };
+  expect(policy.claimsRead(claims)).toEqual({ desk: 'fx', tenant: 'acme' });
+  expect(approvalOf(policy, call('transfer', {}), caller({ claims }))?.asker).toBe('{"tenant":"acme"}');
+});
+
+describe('a caller that no person can approve', () => {
+  const denialOf = (approvers: ApprovalDocument['by'], claims: Record<string, unknown>): unknown =>
+    approvalOf(policyOf(transfers({ by: approvers })), call('transfer', {}), caller({ claims }))?.denial;
+
+  test('is refused for the claims that it lacks', () => {
+    const tenants = { tenant: { caller: 'tenant' }, org: { caller: '/org/id' } };
+    expect(denialOf({ claims: tenants }, { tenant: 'acme', org: 'x' })).toEqual({
+      reason: 'approval.denied',
+      rule: 'tools.transfer.approval',
+      detail: 'no person can approve a call of a caller without claim tenant, /org/id, or with one of another type',
+      scope: [],
+    });
+  });
+
+  test.each([
+    [{ tenant: 'acme' }, 'approval.required'],
+    [{}, 'approval.denied'],
+  ])('with %j, where the claim is one of several in a path: %s', (claims, reason) => {
+    const path = { within: ['/home', { caller: 'tenant' }, { claim: 'sub' }] };
+    expect(denialOf({ claims: { folder: path } }, claims)).toMatchObject({ reason });
+  });
+
+  test.each<[ApprovalDocument['by'], string]>([
+    [{ claims: { tenant: { caller: 'tenant' } } }, 'approval.denied'],
+    [{ not: { claims: { tenant: { caller: 'tenant' } } } }, 'approval.denied'],
+    [{ not: { not: { claims: { tenant: { caller: 'tenant' } } } } }, 'approval.denied'],
+    [{ claims: { tenant: { not: { not: { caller: 'tenant' } } } } }, 'approval.denied'],
+    [{ any: [by, { claims: { tenant: { caller: 'tenant' } } }] }, 'approval.required'],
+    [{ not: { any: [by, { claims: { tenant: { caller: 'tenant' } } }] } }, 'approval.denied'],
+    // A person without the role meets the `not`, whatever the tenant is.
+    [{ not: { claims: { role: 'intern', tenant: { caller: 'tenant' } } } }, 'approval.required'],
+    [{ not: { all: [by, { claims: { tenant: { caller: 'tenant' } } }] } }, 'approval.required'],
+  ])('without a tenant under %j: %s', (approvers, reason) => {
+    expect(denialOf(approvers, {})).toMatchObject({ reason });
+  });
+});
+
+describe('`by` restricts a claim of a person', () => {
+  test.each<[ApprovalDocument['by'], isOpen: boolean]>([
+    // Any person, explicitly.
+    [{}, false],
+    [{ scope: 'approve' }, true],
+    [by, false],
+    [{ scope: 'approve', ...by }, false],
+    [{ claims: { '/realm_access/roles': { contains: 'boss' } } }, false],
+    // What every person of the same issuer and client has.
+    [{ claims: { iss: 'https://as.example' } }, true],
+    [{ claims: { client_id: 'console' } }, true],
+    [{ claims: { '/acr': 'gold', '/amr/0': 'otp' } }, true],
+    [{ acr: 'gold', max_age: '5m' }, true],
+    // Another claim, which is no pointer.
+    [{ claims: { 'ac/r': 'gold' } }, false],
+    [{ any: [by, { scope: 'approve' }] }, true],
+    [{ any: [by, { claims: { team: 'risk' } }] }, false],
+    [{ all: [by, { scope: 'approve' }] }, false],
+    // Also met by a person without the claim.
+    [{ not: by }, true],
+    [{ not: by, claims: { team: 'risk' } }, false],
+  ])('%j: open %s', (approvers, isOpen) => {
+    const path = ['tools', 'transfer', 'approval', 'by'];
+    const policy = policyOf(transfers({ by: approvers }));
+    expect(approvalsKey.inPolicy(policy)?.openApprovers).toEqual(isOpen ? [path] : []);
+  });
+});
+
 describe('R-287: an approval is asked for last', () => {
   const policy = policyOf({
     ...transfers({ when: { arguments: { '/amount': { above: 10 } } }, by }),
@@ -138,11 +220,31 @@ describe('R-287: an approval is asked for last', () => {
       { by: { claims: { tenant: { caller: 'tenant' }, role: { claim: 'job' } } } },
       'an approver with claim tenant: claim tenant of the caller that asks (nothing) and claim role: claim job (nothing)',
     ],
+    [{ by: { any: [by] } }, 'an approver with claim role: "supervisor"'],
     [{ by: { ...by, not: { scope: 'x' } } }, 'an approver with claim role: "supervisor" and not (scope "x")'],
+    [
+      { by: { not: { scope: 'x', max_lifetime: '60s' } } },
+      'an approver with not (scope "x" and a lifetime (exp - iat) of at most 60 s)',
+    ],
   ])('explain says by whom: %j', (approval, words) => {
     const attempt = call('transfer', {});
     const explained = explain(policyOf(transfers(approval)).decide(caller({}), attempt).plan, caller({}), attempt);
     expect(explained.at(-1)?.wanted).toBe(`an approval of this call by ${words}`);
+  });
+  test.each([
+    [{ tenant: 'acme' }, 'claim tenant of the caller that asks ("acme")', 'unknown', 'unknown'],
+    [{}, 'claim tenant of the caller that asks (nothing)', 'fails', 'a caller that no person can approve'],
+  ])('explain compares approvers with the claims of a caller with %j', (claims, words, outcome, found) => {
+    const [principal, attempt] = [caller({ scope: 'payments', claims }), call('transfer', {})];
+    const ofTenant = policyOf(transfers({ by: { claims: { tenant: { caller: 'tenant' } } } }));
+    expect(explain(ofTenant.decide(principal, attempt).plan, principal, attempt).at(-1)).toEqual({
+      kind: 'approval',
+      rule: 'tools.transfer.approval',
+      wanted: `an approval of this call by an approver with claim tenant: ${words}`,
+      outcome,
+      found,
+      parts: [],
+    });
   });
   test('arguments that were not recorded leave it open, if it depends on them', () => {
     expect(approvalOf(policy, call('transfer', unknownArguments))).toMatchObject({ isCertain: false });

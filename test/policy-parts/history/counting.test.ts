@@ -315,6 +315,15 @@ describe('same', () => {
     }
   });
 
+  test('so does an earlier call with a member beside its arguments, from which a server might read other values', () => {
+    const beside = (tool: string): Attempt => ({ ...call(tool, { id: 7, to }), otherMember: 'secureArguments' });
+    const [track] = recordedIn(forbids, beside('read'));
+    expect(looksAt(forbids, call('send', { id: 8, to }))).toContain(track);
+    expect(recordedIn(document, beside('approve'))).toEqual([]);
+    const anyValues: PolicyDocument = { tools: { approve: {}, pay: { after: { tool: 'approve', within: '1h' } } } };
+    expect(recordedIn(anyValues, beside('approve'))).toEqual(looksAt(anyValues, call('pay')));
+  });
+
   test('a later call without the value is forbidden only by a call that cannot be compared', () => {
     expect(isForbidden({ id: 7, to }, { to })).toBe(false);
     const without: PolicyDocument = { tools: { read: {}, send: { never_after: { tool: 'read', within: '1h' } } } };

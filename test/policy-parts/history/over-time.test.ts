@@ -1,7 +1,9 @@
 // oxlint-disable unicorn/no-thenable -- a property has it
 import { historyKey } from '../../../src/policy-parts/history/key.ts';
+import { historyPart } from '../../../src/policy-parts/history/part.ts';
 import { describe, expect, test } from 'vitest';
-import type { Attempt } from '../../../src/core/model/policy.ts';
+import { explain } from '../../../src/analysis/review/explanation.ts';
+import { type Attempt, unknownArguments } from '../../../src/core/model/policy.ts';
 import type { Principal } from '../../../src/core/model/principal.ts';
 import { compilePolicy } from '../../../src/policy-parts/compile.ts';
 import type { EntryDocument, PolicyDocument } from '../../../src/core/policy/document.ts';
@@ -38,7 +40,22 @@ describe('the policy refuses what a rule over time cannot count', () => {
     expect(told(decide({ tools }, {}, call('c', { Amount: 1 })))).toBe('deny policy.error policy');
   });
 
+  test.each<[EntryDocument, isRefused: boolean]>([
+    [{ after: { tool: 'p', within: '1h' } }, false],
+    [{ never_after: { tool: 'p', within: '1h' } }, false],
+    [{ after: { tool: 'p', within: '1h', same: ['/a'] } }, true],
+    [{ never_after: { tool: 'p', within: '1h', same: ['/a'] } }, true],
+    [{ quota: [{ count: 1, per: '1h' }] }, true],
+    [{ after: { tool: 'p', within: '1h' }, quota: [{ sum: '/a', at_most: 5, per: '1h' }] }, true],
+  ])('of %j a member beside the arguments: %s', (entry, isRefused) => {
+    const tools = { p: {}, c: entry };
+    const attempt = { ...call('c', { a: 1 }), otherMember: 'secureArguments' };
+    const refused = { allow: false, denial: { reason: 'argument.denied', rule: 'tools.c' } };
+    expect(decide({ tools }, {}, attempt)).toMatchObject(isRefused ? refused : { allow: true });
+  });
+
   test.each<[string, Partial<Principal>, string]>([
+    ['actor', { clientId: undefined }, 'wanted an actor or a client, by which calls are counted, found none'],
     ['subject', { subject: undefined }, 'wanted a subject, by which calls are counted, found none'],
     ['client', { clientId: undefined }, 'wanted a client, by which calls are counted, found none'],
     [
@@ -114,6 +131,74 @@ test('in shadow mode a call that a rule cannot count is left out', () => {
   });
   expect(historyOf(document, call('p', { ID: 7 }))?.records).toEqual([]);
   expect(historyOf(document, call('unlisted'))).toBeUndefined();
+});
+
+describe('an explanation', () => {
+  const document: PolicyDocument = {
+    tools: {
+      p: {},
+      c: { after: { tool: 'p', within: '1h', same: ['/id', '/to'] } },
+      d: { quota: [{ sum: '/amount', at_most: 5, per: '1h' }] },
+      e: { never_after: { tool: ['e', 'p'], within: '1h', by: 'tenant' } },
+      f: { quota: [{ count: 5, per: '1h' }] },
+    },
+  };
+  const policy = compilePolicy('test', document);
+  /** Without that of the entry, which comes first. */
+  const explained = (attempt: Attempt, principal: Principal = alice): unknown =>
+    explain(policy.decide(principal, attempt).plan, principal, attempt).slice(1);
+  const [rule, wanted] = ['tools.c.after', 'an answered call of p within 1h with the same /id, /to'];
+  const lacking = 'wanted claim tenant as a string, an integer or a boolean, by which calls are counted, found nothing';
+
+  test.each([
+    ['what depends on earlier calls', call('c', { id: 7, to: 'a' }), 'unknown', 'unknown'],
+    ['what depends on arguments that were not recorded', call('c', unknownArguments), 'unknown', 'unknown'],
+    ['a value that no earlier call can have', call('c', {}), 'fails', 'no value that could be the same'],
+    [
+      'a value that cannot be compared',
+      call('c', { id: [] }),
+      'fails',
+      'argument /id: wanted a string, a number or a boolean, found an array',
+    ],
+    ['an argument in another case', call('c', { ID: 7 }), 'error', 'an argument that cannot be read'],
+  ])('shows %s', (_what, attempt, outcome, found) => {
+    expect(explained(attempt)).toEqual([{ kind: 'history', rule, wanted, outcome, found, parts: [] }]);
+  });
+
+  test('shows a rule that looks back at the call only if the call has no owner, and once', () => {
+    const fails = {
+      kind: 'history',
+      rule: 'tools.e.never_after',
+      wanted: 'no call of e, p within 1h by tenant',
+      outcome: 'fails',
+      found: lacking,
+      parts: [],
+    };
+    expect(explained(call('p'))).toEqual([]);
+    expect(explained(call('p'), caller())).toEqual([fails]);
+    expect(explained(call('e'), caller())).toEqual([fails]);
+  });
+
+  test('has the arguments that the rules of the call and those that look back at it read', () => {
+    const read = (attempt: Attempt): unknown => policy.decide(alice, attempt).plan.argumentsRead(attempt);
+    const same = [['id'], ['to']];
+    expect(['p', 'c', 'd', 'e', 'f'].map((tool) => read(call(tool)))).toEqual([same, same, [['amount']], [], []]);
+  });
+});
+
+test('a rule that looks back at calls of its own entry is judged once', () => {
+  const tools: PolicyDocument['tools'] = { p: {}, c: { never_after: { tool: ['c', 'p'], within: '1h' } } };
+  const rulesOf = (tool: string): unknown => {
+    const { own = [], owners = [] } = historyKey.inPlan(decide({ tools }, {}, call(tool)).plan) ?? {};
+    return [own, owners].map((rules) => rules.map(({ rule }) => rule));
+  };
+  expect(rulesOf('c')).toEqual([['tools.c.never_after'], []]);
+  expect(rulesOf('p')).toEqual([[], ['tools.c.never_after']]);
+});
+
+test('an entry without rules over time has no part', () => {
+  const context = { key: 'tools', name: 'p', path: ['tools', 'p'], because: undefined };
+  expect(historyPart.compile({}, { ...context, faults: [] })).toBeUndefined();
 });
 
 test('a check has the words of its entry, or else of the policy, or else none', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Attempt, McpAttempt, PolicyDecision } from '../../../src/core/model/policy.ts';
-import { calledTool } from '../../../src/core/model/policy.ts';
+import { calledTool, unknownArguments } from '../../../src/core/model/policy.ts';
 import type { PolicyDocument } from '../../../src/core/policy/document.ts';
 import { approvalsKey } from '../../../src/policy-parts/approvals/key.ts';
 import type { CallHistory } from '../../../src/policy-parts/history/call-history.ts';
@@ -296,6 +296,67 @@ describe('rules over time', () => {
     expect(after(batchCall(pays(1), { name: 'confirm' }))).toEqual(['tools.confirm.after confirm']);
   });
 
+  test('a call of which none is counted has no history', () => {
+    const none: PolicyDocument = { tools: { c: { inner: one }, search: {}, d: { quota: [{ count: 1, per: '1h' }] } } };
+    const attempt = call('c', calling('search'));
+    const { plan } = compilePolicy('test', none).decide(alice, attempt);
+    expect(historyKey.inPlan(plan)?.of(alice, attempt)).toBeUndefined();
+  });
+
+  test('the call itself meets `after` of a later call, and of no inner one', () => {
+    const wrapped: PolicyDocument = {
+      tools: { c: { inner: one }, confirm: { after: { tool: 'c', within: '1h' } }, search: {} },
+    };
+    const ofCall = (tool: string): CallHistory | undefined => {
+      const attempt = call('c', calling(tool));
+      return historyKey.inPlan(compilePolicy('test', wrapped).decide(alice, attempt).plan)?.of(alice, attempt);
+    };
+    expect(ofCall('search')?.records).toHaveLength(1);
+    const { checks = [], records } = ofCall('confirm') ?? {};
+    expect(records?.map(({ track }) => track)).toEqual(checks.map(({ track }) => track));
+    expect(checks[0]).not.toHaveProperty('isBroken');
+  });
+
+  test('of calls that look at the same, the first is refused', () => {
+    const wrapped: PolicyDocument = {
+      tools: { c: { inner: batch }, 'pay_*': { after: { tool: 'c', within: '1h', same: ['/id'] } } },
+    };
+    const toolsRefused = (...args: readonly object[]): readonly unknown[] => {
+      const calls = args.map((each, index) => ({ name: `pay_${index}`, args: each }));
+      const attempt = call('c', { calls });
+      const { plan } = compilePolicy('test', wrapped).decide(alice, attempt);
+      const { checks = [] } = historyKey.inPlan(plan)?.of(alice, attempt) ?? {};
+      return checks.map(({ denial }) => denial.tool);
+    };
+    expect(toolsRefused({ id: 7 }, { id: 7 }, { id: 8 })).toEqual(['pay_0', 'pay_2']);
+    expect(toolsRefused({}, {}, { id: 8 })).toEqual(['pay_0', 'pay_2']);
+  });
+
+  test('the denial of the call itself names no inner tool', () => {
+    const [check] = of(batchCall(pays(1))).checks;
+    expect(check?.rule).toBe('tools.run_batch.quota[0]');
+    expect(check?.denial).not.toHaveProperty('tool');
+  });
+
+  test('what depends on arguments that were not recorded is named once', () => {
+    const attempt: McpAttempt = { ...call('run_batch', unknownArguments), inner: ['pay', 'pay', 'confirm'] };
+    expect(of(attempt).unknown).toEqual(['tools.pay.quota[1]']);
+  });
+
+  test('as one, they have the rules of all, and read all arguments', () => {
+    const attempt = batchCall(pays(1), { name: 'read_secret' });
+    const part = historyKey.inPlan(policy.decide(alice, attempt).plan);
+    expect(part?.own.map(({ rule }) => rule)).toEqual([
+      'tools.run_batch.quota[0]',
+      'tools.pay.quota[0]',
+      'tools.pay.quota[1]',
+    ]);
+    const past = ['tools.send_mail.never_after', 'tools.confirm.after', 'tools.audit.never_after'];
+    expect(new Set(part?.owners.map(({ rule }) => rule))).toEqual(new Set(past));
+    expect(part?.steps).toEqual([]);
+    expect(part?.argumentsRead(attempt)).toEqual([[]]);
+  });
+
   test('arguments that cannot be counted are refused as of a direct call', () => {
     const decision = policy.decide(alice, batchCall({ name: 'pay', args: { amount: '5' } }));
     expect(told(decision)).toBe('deny argument.denied tools.pay.quota[1]');
@@ -315,6 +376,17 @@ describe('rules over time', () => {
       .inPlan(plan)
       ?.of(alice, attempt)
       ?.checks.map(({ track }) => track);
+    expect(String(tracks)).toContain('exactly 9007199254740993');
+  });
+
+  test('and those of the call itself', () => {
+    const rounded: PolicyDocument = {
+      tools: { c: { inner: one, never_after: { tool: 'read', within: '1h', same: ['/id'] } }, read: {}, search: {} },
+    };
+    const attempt: McpAttempt = call('c', { ...calling('search'), id: 9_007_199_254_740_992 });
+    const history = historyKey.inPlan(compilePolicy('test', rounded).decide(alice, attempt).plan);
+    const exact = (): unknown => ({ id: 'exactly 9007199254740993' });
+    const tracks = history?.of(alice, attempt, exact)?.checks.map(({ track }) => track);
     expect(String(tracks)).toContain('exactly 9007199254740993');
   });
 });
@@ -352,6 +424,54 @@ describe('approvals', () => {
     const boss = caller({ claims: { role: 'boss' } });
     expect(needed({ name: 'pay', args: { amount: 500 } })?.admits(boss)).toBe(true);
     expect(needed({ name: 'pay', args: { amount: 500 } }, { name: 'wire' })?.admits(boss)).toBe(false);
+  });
+
+  test('an approval of the call alone shows what its entry says, and is for no inner tool', () => {
+    const approval = { by: {}, shows: ['/calls'], self: true };
+    const own = compilePolicy('test', {
+      tools: {
+        ...document.tools,
+        run_batch: { inner: batch, approval },
+        ask: { approval: { ...approval, shows: [] } },
+      },
+    });
+    const ofCalls = (...calls: readonly object[]) => {
+      const attempt = call('run_batch', { calls });
+      return approvalsKey.inPlan(own.decide(alice, attempt).plan)?.needed(alice, attempt);
+    };
+    const alone = ofCalls({ name: 'search' });
+    expect(alone).toMatchObject({ rules: ['tools.run_batch.approval'], shows: ['/calls'], isShadow: false });
+    expect(alone?.denial).not.toHaveProperty('tool');
+    const both = ofCalls({ name: 'ask' });
+    expect(both).toMatchObject({ rules: ['tools.run_batch.approval', 'tools.ask.approval'], shows: undefined });
+    expect(both?.denial).not.toHaveProperty('tool');
+  });
+
+  test('arguments that were not recorded leave it open, unless one of the calls needs one in any case', () => {
+    const ofTools = (...inner: readonly string[]) => {
+      const attempt: McpAttempt = { ...call('run_batch', unknownArguments), inner };
+      return approvalsKey.inPlan(policy.decide(alice, attempt).plan)?.needed(alice, attempt)?.isCertain;
+    };
+    expect([ofTools('pay'), ofTools('wire'), ofTools('wire', 'pay')]).toEqual([false, true, true]);
+  });
+
+  test('in shadow mode it is only recorded, and the claims of the caller are sealed', () => {
+    const by = { claims: { tenant: { caller: 'tenant' } } };
+    const shadow = compilePolicy('test', { mode: 'shadow', tools: { c: { inner: one }, pay: { approval: { by } } } });
+    const attempt = call('c', calling('pay'));
+    expect(approvalsKey.inPlan(shadow.decide(alice, attempt).plan)?.needed(alice, attempt)).toMatchObject({
+      isShadow: true,
+      asker: '{"tenant":"acme"}',
+      denial: { tool: 'pay' },
+    });
+  });
+
+  test('as one, the calls have the approvals of all, and a person sees all arguments', () => {
+    const attempt = call('run_batch', { calls: [{ name: 'pay', args: { amount: 5 } }, { name: 'wire' }] });
+    const part = approvalsKey.inPlan(policy.decide(alice, attempt).plan);
+    expect(part?.approvals.map(({ rule }) => rule)).toEqual(['tools.pay.approval', 'tools.wire.approval']);
+    expect(part?.steps).toEqual([]);
+    expect(part?.argumentsRead(attempt)).toEqual([[]]);
   });
 
   test('two inner calls under one approval need it once', () => {
