@@ -38,6 +38,12 @@ describe.each([
     expect(headers.get('x-auth-client')).toEqual(['']);
   });
 
+  test('is answered with empty values of what other routes say about callers', async () => {
+    const { status, headers } = await ask(url, { target: '/public' });
+    const told = ['x-auth-subject', 'x-auth-client', 'x-auth-identity'].map((name) => headers.get(name));
+    expect({ status, told }).toEqual({ status: 200, told: [[''], [''], ['']] });
+  });
+
   test('is refused with the answer of the gateway to its client', async () => {
     const shown = ({ status, headers }: Answer) => [
       status,
@@ -114,14 +120,22 @@ describe.each([
 });
 
 // test/capabilities/forward-auth/original-request.test.ts has the table of questions, test/core/gateway/route/target.test.ts that of paths.
-test.each(['x_auth_subject: mallory', 'MCP_Name: x', 'X-HTTP-Method-Override: DELETE', 'X-Rewrite-URL: /admin'])(
-  'a client’s own %s is refused, because the proxy would forward it',
-  async (line) => {
-    const { status } = await nginx(url, { lines: [bearer, line] });
-    expect(status).toBe(400);
-    await world.gateway.decision({ reason: 'forward_auth.request' });
-  },
-);
+test.each([
+  'x_auth_subject: mallory',
+  'MCP_Name: x',
+  'X-HTTP-Method-Override: DELETE',
+  'X-Rewrite-URL: /admin',
+  'X-Remote-User: mallory',
+  'X_Forwarded_Email: mallory',
+  'X-Forwarded-Tls-Client-Cert-Info: Subject="CN=mallory"',
+  'SSL-Client-Verify: SUCCESS',
+  'X-Client-Verify: SUCCESS',
+  'X-Middleware-Subrequest: middleware',
+])('a client’s own %s is refused, because the proxy would forward it', async (line) => {
+  const { status } = await nginx(url, { lines: [bearer, line] });
+  expect(status).toBe(400);
+  await world.gateway.decision({ reason: 'forward_auth.request' });
+});
 
 describe('a question', () => {
   const authorize = '/_sallyport/authorize';

@@ -1,11 +1,46 @@
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { isRespelled, namesOtherTarget, plainFieldName } from '../../core/model/client-fields.ts';
+import { isRespelled, namesOtherTarget, namesUser, plainFieldName } from '../../core/model/client-fields.ts';
 import type { StatesCaller } from '../../core/model/on-route.ts';
 import type { Grant, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';
+
+/**
+ * Fields by which frontends tell servers of a user, a certificate or a check that was done, besides those of
+ * {@link namesUser}. The gateway drops them. A proxy forwards them from clients, and sets none of them before it asks.
+ */
+const trustedFields: ReadonlySet<string> = new Set([
+  'proxy',
+  'x-client-dn',
+  'x-client-s-dn',
+  'x-client-verify',
+  // Next.js skips authorization (CVE-2025-29927).
+  'x-middleware-subrequest',
+  // Cloud Run prefers it to Authorization.
+  'x-serverless-authorization',
+]);
+
+const trustedPrefixes = [
+  '-ws',
+  'impersonate-',
+  'ssl-',
+  'wl-proxy-client-cert',
+  'x-amzn-mtls-',
+  'x-client-cert',
+  'x-client-ssl-',
+  'x-forwarded-access-token',
+  'x-forwarded-client-cert',
+  'x-forwarded-email',
+  'x-forwarded-groups',
+  'x-forwarded-preferred-username',
+  'x-forwarded-tls-client-cert',
+  'x-forwarded-user',
+  'x-mtls-',
+  'x-remote-extra-',
+  'x-ssl-',
+];
 
 /** The headers that a proxy sets for its upstream, and those that a client must not send through it. */
 export interface PermitHeaders {
@@ -13,11 +48,15 @@ export interface PermitHeaders {
    * Requires that the client sends no such header itself. The gateway would drop it. A proxy forwards a header that it
    * does not set, and some proxies even one that they set to an empty value (CVE-2026-30851).
    *
-   * @throws {Denial} `forward_auth.request` for an identity header in any spelling, for another spelling of a field
-   *   that the gateway reads, and for a field that names another method or path to some servers.
+   * @throws {Denial} `forward_auth.request` for an identity header of any route in any spelling, for a field by which
+   *   frontends name the user or a certificate, for another spelling of a field that the gateway reads, and for a field
+   *   that names another method or path to some servers.
    */
   requireUnclaimed(call: Call): void;
-  /** Every header that the route may set, empty without a value: a proxy that copies it overwrites the client's. */
+  /**
+   * Every header that the route may set, and the identity headers of the other routes, empty without a value. A proxy
+   * that copies them overwrites the client's. Caddy copies the name of its variable if the answer lacks one.
+   */
   of(call: Call, grant: Grant, credential: UpstreamCredential): Readonly<Record<string, string>>;
 }
 
@@ -28,17 +67,25 @@ export interface PermitHeaders {
  */
 export function createPermitHeaders(
   route: Route,
-  claimed: ReadonlySet<string>,
+  claimed: ReadonlyMap<string, string>,
   states: readonly StatesCaller[],
 ): PermitHeaders {
   const identity = createIdentityHeaders(route, states);
   const { ownFields } = route.upstream;
-  const cleared = Object.fromEntries([...identity.names, 'authorization'].map((name) => [name, '']));
+  const own = new Set(identity.names.map(plainFieldName));
+  const ofOthers = [...claimed].flatMap(([plain, name]) => (own.has(plain) ? [] : [name]));
+  const cleared = Object.fromEntries([...ofOthers, ...identity.names, 'authorization'].map((name) => [name, '']));
 
   function isClaim(name: string): boolean {
     const plain = plainFieldName(name);
     return (
-      claimed.has(plain) || ownFields?.names.has(plain) === true || namesOtherTarget(plain) || isRespelled(name, plain)
+      claimed.has(plain) ||
+      ownFields?.names.has(plain) === true ||
+      namesUser(plain) ||
+      trustedFields.has(plain) ||
+      trustedPrefixes.some((prefix) => plain.startsWith(prefix)) ||
+      namesOtherTarget(plain) ||
+      isRespelled(name, plain)
     );
   }
 

@@ -15,7 +15,7 @@ export interface ForwardParts extends Omit<RelayParts, 'route'> {
   readonly publicUrl: string;
   readonly connections: ConnectionPools;
   /** The identity headers of all routes, as `identityNames` returns them. */
-  readonly claimed: ReadonlySet<string>;
+  readonly claimed: ReadonlyMap<string, string>;
   /** Make the values of the statements of the upstream. */
   readonly states: readonly StatesCaller[];
   /** Requires that nothing has ended the right of a caller since the decision. @throws {Denial} */

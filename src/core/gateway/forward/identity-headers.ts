@@ -18,11 +18,12 @@ export interface IdentityHeaders {
 }
 
 /**
- * The identity headers of all `routes`, by their {@link plainFieldName}. A client's own such header is dropped on every
- * route: several routes may lead to one upstream, and a public route would put nothing in its place.
+ * The identity headers of all `routes`, each name in lower case by its {@link plainFieldName}. A client's own such
+ * header is dropped on every route: several routes may lead to one upstream, and a public route would put nothing in
+ * its place.
  */
-export function identityNames(routes: readonly Route[]): ReadonlySet<string> {
-  return new Set(routes.flatMap((route) => namesOf(route).map(plainFieldName)));
+export function identityNames(routes: readonly Route[]): ReadonlyMap<string, string> {
+  return new Map(routes.flatMap((route) => namesOf(route).map((name) => [plainFieldName(name), name])));
 }
 
 function namesOf({ upstream: { identity, statements } }: Route): readonly string[] {

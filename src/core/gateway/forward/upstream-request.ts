@@ -32,7 +32,7 @@ export type BuildRequestHeaders = (
 export function createRequestHeaders(
   route: Route,
   publicUrl: string,
-  claimed: ReadonlySet<string>,
+  claimed: ReadonlyMap<string, string>,
   states: readonly StatesCaller[] = [],
 ): BuildRequestHeaders {
   const identity = createIdentityHeaders(route, states);
