@@ -1,4 +1,4 @@
-import type { Snapshot } from '../core/config/files.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import { loadSnapshot } from './config/load.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';

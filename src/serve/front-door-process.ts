@@ -4,7 +4,7 @@ import type { Log } from '../core/telemetry/log.ts';
 import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { KeptRevocations } from '../capabilities/capability.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
-import type { Snapshot } from '../core/config/files.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import type { LogStore } from '../ports/store.ts';
 import { createObserver, type FrontDoorObserver } from '../front-door/observer.ts';
 
