@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { hasRedis, startRedis } from '../support/redis.ts';
 import { startBeforeAll } from '../support/start-before.ts';
 import { until } from '../support/until.ts';
@@ -62,6 +62,8 @@ describe.skipIf(!hasRedis).each(['tools/call', 'ping'])(
   'a client that has its answer can go on at another replica: %s',
   (method) => {
     let headers: Record<string, string>;
+    const answer = (response: ServerResponse): void =>
+      void response.writeHead(200, { ...json, 'mcp-session-id': 'session' }).end(result);
 
     const world = startBeforeAll(async () => {
       const redis = await startRedis();
@@ -69,8 +71,7 @@ describe.skipIf(!hasRedis).each(['tools/call', 'ping'])(
       const started = await startMcpWorld({
         top: `shared: redis://127.0.0.1:${wire.port}\nsession_key: k3y-of-at-least-thirty-two-characters`,
         policy: 'tools: { pay: { quota: [{ count: 100, per: 1h }] } }',
-        handle: (_request, response) =>
-          void response.writeHead(200, { ...json, 'mcp-session-id': 'session' }).end(result),
+        handle: (_request, response) => answer(response),
       });
       const end = started.close;
       return Object.assign(started, {
@@ -85,8 +86,11 @@ describe.skipIf(!hasRedis).each(['tools/call', 'ping'])(
     beforeAll(async () => {
       const opened = await world.send(request('initialize'));
       headers = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
-      // The gateway starts without waiting for its store.
-      await until(async () => (await world.send(request('ping'), { headers })).ok);
+    });
+    beforeEach(async () => {
+      world.handle = (_request, response) => answer(response);
+      // The gateway starts without waiting for its store, which is away for a moment after it was withheld too long.
+      await until(async () => (await world.send(request('tools/call', { name: 'pay' }), { headers })).ok);
     });
     afterEach(() => world.wire.release());
 

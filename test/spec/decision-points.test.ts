@@ -3,7 +3,7 @@ import type { DecisionRecord } from '../../src/core/model/decision.ts';
 import { isPolicyDecision, recordedDecision } from '../../src/analysis/review/recorded-decision.ts';
 import { traefikCall } from '../forward-auth/ask.ts';
 import { allows, json, metadataOf, noMetadata, startPdp } from '../support/decision-point.ts';
-import { startBeforeAll } from '../support/start-before.ts';
+import { forThisTest, startBeforeAll } from '../support/start-before.ts';
 import type { RequestHandler } from '../support/upstream.ts';
 import { startWorld } from '../worlds/gateway.ts';
 import { type McpWorld, modernRequest, request, startMcpWorld } from '../worlds/mcp.ts';
@@ -26,6 +26,8 @@ const pdp = startBeforeAll(startPdp);
 let world: McpWorld;
 
 interface Start {
+  /** Default: the one that all share. */
+  readonly at?: typeof pdp;
   /** More members of the decision point; default: a timeout that no machine is too slow for. */
   readonly more?: string;
   /** More lines at the top level. */
@@ -35,10 +37,10 @@ interface Start {
   readonly policy?: string;
 }
 
-async function start({ more, top = '', route = '', policy: of = policy }: Start = {}): Promise<void> {
+async function start({ at = pdp, more, top = '', route = '', policy: of = policy }: Start = {}): Promise<void> {
   world = await startMcpWorld({
     policy: of,
-    top: `${yamlOf(pdp.server.url, more)}\n${top}`,
+    top: `${yamlOf(at.server.url, more)}\n${top}`,
     route: `decision_point: acme\n    ${route}`,
   });
 }
@@ -263,19 +265,21 @@ describe('without a decision', () => {
 });
 
 test('R-337: name the endpoint, and are read once an hour', async () => {
-  pdp.metadata = metadataOf(pdp);
-  await start();
+  // Gateways of other tests read metadata of the shared one when they start.
+  const own = await forThisTest(startPdp());
+  own.metadata = metadataOf(own);
+  await start({ at: own });
   onTestFinished(() => world.close());
   expect((await Promise.all([transfer(), transfer()])).map(({ status }) => status)).toEqual([200, 200]);
-  expect(pdp.server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+  expect(own.server.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
     'GET /.well-known/authzen-configuration/base',
     'POST /ask',
     'POST /ask',
   ]);
-  pdp.metadata = metadataOf(pdp, { access_evaluation_endpoint: `${pdp.server.url}/new` });
+  own.metadata = metadataOf(own, { access_evaluation_endpoint: `${own.server.url}/new` });
   world.advance(3_601);
   expect((await transfer({ exp: Math.floor(Date.now() / 1000) + 8_000 })).status).toBe(200);
-  expect(pdp.questions().at(-1)?.url).toBe('/new');
+  expect(own.questions().at(-1)?.url).toBe('/new');
 });
 
 describe('with arguments', () => {
