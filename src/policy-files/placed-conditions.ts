@@ -13,7 +13,7 @@ interface MatchedPattern {
 export function matchedPatterns(document: PolicyDocument): readonly MatchedPattern[] {
   return conditionsIn(document).flatMap(({ path, condition }) =>
     (['claims', 'actors', 'arguments', 'variables'] as const).flatMap((key) =>
-      inValues(condition[key] && { ...condition[key] }, [...path, key]),
+      inValues({ ...condition[key] }, [...path, key]),
     ),
   );
 }
@@ -30,7 +30,7 @@ export function conditionsIn(document: PolicyDocument): readonly PlacedCondition
   return found;
 }
 
-function inValues(values: Readonly<Record<string, ValueDocument>> = {}, path: DocumentPath): readonly MatchedPattern[] {
+function inValues(values: Readonly<Record<string, ValueDocument>>, path: DocumentPath): readonly MatchedPattern[] {
   return Object.entries(values).flatMap(([name, value]) => inValue(value, [...path, name]));
 }
 

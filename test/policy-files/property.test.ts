@@ -76,16 +76,18 @@ describe('the calls of a property', () => {
     const pattern = calls({ request: 'GET /users/{id}', variables: { id: { not: 'me' } } });
     if (pattern.kind !== 'http') throw new TypeError('they are requests');
     const { request, variables } = pattern;
-    const names = ['GET /users/1', 'GET /users/me', 'GET /users/1/x', 'POST /users/1', 5];
-    expect(names.map((name) => request?.every((each) => each.test(name)))).toEqual([true, true, false, false, false]);
+    // HEAD is GET without a body, RFC 9110 §9.3.2.
+    const names = ['GET /users/1', 'GET /users/me', 'HEAD /users/1', 'GET /users/1/x', 'POST /users/1', 5];
+    const covered = names.filter((name) => request?.every((each) => each.test(name)));
+    expect(covered).toEqual(['GET /users/1', 'GET /users/me', 'HEAD /users/1']);
     expect(request).toMatchObject([
       { wanted: '', operand: { kind: 'pattern', source: requestSource('GET /users/{id}') } },
     ]);
-    const met = ['GET /users/1', 'GET /users/me'].map((name) =>
+    const met = ['GET /users/1', 'HEAD /users/1', 'GET /users/me'].map((name) =>
       variables.every((each) => isVariableMet(each, alice, name)),
     );
-    expect(met).toEqual([true, false]);
-    expect(variables.map(({ rule }) => rule)).toEqual(['[3].when.variables.id']);
+    expect(met).toEqual([true, true, false]);
+    expect(variables).toMatchObject([{ rule: '[3].when.variables.id', key: 'requests' }]);
   });
 
   test('or that a key of resources covers', () => {
@@ -93,6 +95,7 @@ describe('the calls of a property', () => {
     const names = ['crm://acme/x', 'crm://', 'http://acme/x', 5];
     expect(names.map((name) => target?.name.every((each) => each.test(name)))).toEqual([true, false, false, false]);
     expect(target?.name).toMatchObject([{ operand: { kind: 'pattern', source: uriSource('crm://{tenant}/**') } }]);
+    expect(variables).toMatchObject([{ key: 'resources' }]);
     // It is read literally: a text is not the number.
     expect(variables.map((each) => isVariableMet(each, alice, 'crm://acme/x'))).toEqual([true]);
   });

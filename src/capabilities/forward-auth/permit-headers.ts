@@ -1,46 +1,11 @@
 import { createIdentityHeaders } from '../../core/gateway/forward/identity-headers.ts';
 import type { Call } from '../../core/model/call.ts';
 import { Denial } from '../../core/model/denial.ts';
-import { isRespelled, namesOtherTarget, namesUser, plainFieldName } from '../../core/model/client-fields.ts';
+import { isRespelled, isTrusted, namesOtherTarget, plainFieldName } from '../../core/model/client-fields.ts';
 import type { StatesCaller } from '../../core/model/on-route.ts';
 import type { Grant, UpstreamCredential } from '../../core/model/grant.ts';
 import type { Route } from '../../core/model/route.ts';
 import { reasons } from './reasons.ts';
-
-/**
- * Fields by which frontends tell servers of a user, a certificate or a check that was done, besides those of
- * {@link namesUser}. The gateway drops them. A proxy forwards them from clients, and sets none of them before it asks.
- */
-const trustedFields: ReadonlySet<string> = new Set([
-  'proxy',
-  'x-client-dn',
-  'x-client-s-dn',
-  'x-client-verify',
-  // Next.js skips authorization (CVE-2025-29927).
-  'x-middleware-subrequest',
-  // Cloud Run prefers it to Authorization.
-  'x-serverless-authorization',
-]);
-
-const trustedPrefixes = [
-  '-ws',
-  'impersonate-',
-  'ssl-',
-  'wl-proxy-client-cert',
-  'x-amzn-mtls-',
-  'x-client-cert',
-  'x-client-ssl-',
-  'x-forwarded-access-token',
-  'x-forwarded-client-cert',
-  'x-forwarded-email',
-  'x-forwarded-groups',
-  'x-forwarded-preferred-username',
-  'x-forwarded-tls-client-cert',
-  'x-forwarded-user',
-  'x-mtls-',
-  'x-remote-extra-',
-  'x-ssl-',
-];
 
 /** The headers that a proxy sets for its upstream, and those that a client must not send through it. */
 export interface PermitHeaders {
@@ -81,9 +46,7 @@ export function createPermitHeaders(
     return (
       claimed.has(plain) ||
       ownFields?.names.has(plain) === true ||
-      namesUser(plain) ||
-      trustedFields.has(plain) ||
-      trustedPrefixes.some((prefix) => plain.startsWith(prefix)) ||
+      isTrusted(plain) ||
       namesOtherTarget(plain) ||
       isRespelled(name, plain)
     );

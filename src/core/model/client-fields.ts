@@ -22,38 +22,27 @@ const neverFromClients: ReadonlySet<string> = new Set([
   'host',
   'http2-settings',
   'incap-client-ip',
-  // CGI makes it HTTP_PROXY, which HTTP clients use (CVE-2016-5385).
-  'proxy',
   'proxy-client-ip',
   'true-client-ip',
   'x-accel-mapping',
   'x-amzn-lambda-context',
   'x-amzn-request-context',
-  'x-client-dn',
   'x-client-ip',
-  'x-client-s-dn',
-  'x-client-verify',
   'x-cluster-client-ip',
   'x-forward-for',
   'x-forwarded',
   'x-host',
-  // Next.js treats the request as an internal one, and skips authorization (CVE-2025-29927).
-  'x-middleware-subrequest',
   'x-nf-client-connection-ip',
   'x-proxyuser-ip',
   'x-request-id',
   'x-scheme',
   'x-sendfile-type',
-  // Cloud Run prefers it to Authorization.
-  'x-serverless-authorization',
   'x-url-scheme',
   'x-vercel-forwarded-for',
   'x-waws-unencoded-url',
 ]);
 
 const prefixesNeverFromClients = [
-  // WebSphere: $WSRU is the user, $WSCC the certificate.
-  '-ws',
   'cf-client-cert',
   'cf-connecting-',
   'cf-pseudo-',
@@ -61,31 +50,61 @@ const prefixesNeverFromClients = [
   'cloudfront-viewer-cert',
   'cloudfront-viewer-tls',
   'fastly-client',
-  // Kubernetes: with the gateway's credential, a client could impersonate any user.
-  'impersonate-',
   'l5d-',
   'remote-',
-  'ssl-',
   'wl-proxy-',
-  'x-amzn-mtls-',
   'x-amzn-tls-',
   'x-apigateway-',
   'x-appengine-',
   'x-arr-',
   'x-azure-',
-  'x-client-cert',
-  'x-client-ssl-',
   'x-envoy-',
   'x-forwarded-',
   'x-http-',
-  'x-mtls-',
   'x-original-',
   'x-originating-',
   'x-override-',
   'x-real-',
   'x-remote-',
-  'x-ssl-',
   'x-tls-',
+];
+
+/**
+ * Fields by which servers learn of a user, a certificate or a check that was done. A proxy that asks about a request
+ * has set none of them yet.
+ */
+const trustedFields: ReadonlySet<string> = new Set([
+  // CGI makes it HTTP_PROXY, which HTTP clients use (CVE-2016-5385).
+  'proxy',
+  'x-client-dn',
+  'x-client-s-dn',
+  'x-client-verify',
+  // Next.js treats the request as an internal one, and skips authorization (CVE-2025-29927).
+  'x-middleware-subrequest',
+  // Cloud Run prefers it to Authorization.
+  'x-serverless-authorization',
+]);
+
+const trustedPrefixes = [
+  // WebSphere: $WSRU is the user, $WSCC the certificate.
+  '-ws',
+  // Kubernetes: with the gateway's credential, a client could impersonate any user.
+  'impersonate-',
+  'ssl-',
+  'wl-proxy-client-cert',
+  'x-amzn-mtls-',
+  'x-client-cert',
+  'x-client-ssl-',
+  'x-forwarded-access-token',
+  'x-forwarded-client-cert',
+  'x-forwarded-email',
+  'x-forwarded-groups',
+  'x-forwarded-preferred-username',
+  'x-forwarded-tls-client-cert',
+  'x-forwarded-user',
+  'x-mtls-',
+  'x-remote-extra-',
+  'x-ssl-',
 ];
 
 /** Fields that name the user. A client must not send them, but an identity header of a route may use them. */
@@ -157,8 +176,13 @@ export function isNeverFromClients(plain: string): boolean {
     neverFromClients.has(plain) ||
     otherTarget.has(plain) ||
     prefixesNeverFromClients.some((prefix) => plain.startsWith(prefix)) ||
-    namesUser(plain)
+    isTrusted(plain)
   );
+}
+
+/** Whether servers learn of a user, a certificate or a check from a field, by its {@link plainFieldName}. */
+export function isTrusted(plain: string): boolean {
+  return namesUser(plain) || trustedFields.has(plain) || trustedPrefixes.some((prefix) => plain.startsWith(prefix));
 }
 
 /** Whether a field, by its {@link plainFieldName}, conventionally names the user, as `X-Remote-User` does. */

@@ -1,11 +1,11 @@
 import type { PolicyFault } from './document.ts';
 
 /** A variable in the key of a resource or a request: a letter, then letters, digits and `_`. */
-const variable = /\{([A-Za-z][A-Za-z0-9_]*)\}/;
+const variable = /\{[A-Za-z][A-Za-z0-9_]*\}/;
 
 /** The names of the variables in a key, in their order. */
 export function variablesIn(key: string): readonly string[] {
-  return Array.from(key.matchAll(new RegExp(variable, 'g')), ([, name = '']) => name);
+  return Array.from(key.matchAll(new RegExp(variable, 'g')), ([text]) => text.slice(1, -1));
 }
 
 /** A key with `*` in place of each variable, which it counts as. */
@@ -77,7 +77,7 @@ const ONE = '\0';
  * @returns a function that throws for a URI with too many readings.
  */
 export function uriVariable(pattern: string, name: string): (uri: string) => readonly string[] {
-  const tokens = pattern.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/).filter((token) => token !== '');
+  const tokens = pattern.split(/(\*+|\{[A-Za-z][A-Za-z0-9_]*\})/).filter(Boolean);
   const own = tokens.indexOf(`{${name}}`);
   const before = tokens.slice(0, own).map(tokenStep);
   const after = tokens.slice(own + 1).map(tokenStep);
@@ -109,42 +109,39 @@ interface TokenStep {
 
 function tokenStep(token: string): TokenStep {
   const isVariable = variable.test(token);
-  if (!isVariable && !token.startsWith('*')) {
+  if (!isVariable && !token.includes('*')) {
     return {
-      forwards: (from, uri) => moved(from, (at) => (uri.startsWith(token, at) ? at + token.length : undefined)),
-      backwards: (from, uri) =>
-        moved(from, (at) =>
-          at >= token.length && uri.startsWith(token, at - token.length) ? at - token.length : undefined,
-        ),
+      forwards: (from, uri) => moveOnce(from, token.length, (at) => uri.startsWith(token, at)),
+      backwards: (from, uri) => moveOnce(from, -token.length, (at) => uri.endsWith(token, at)),
     };
   }
-  const least = isVariable ? 1 : 0;
+  const move = isVariable ? moveOnceOrMore : moveAnyTimes;
   const isAny = token.length > 1 && !isVariable;
   const isCovered = (uri: string, at: number): boolean =>
     at >= 0 && at < uri.length && (isAny || !endsSegment(uri[at]));
   return {
-    forwards: (from, uri) => spread(from, { least, next: (at) => (isCovered(uri, at) ? at + 1 : undefined) }),
-    backwards: (from, uri) => spread(from, { least, next: (at) => (isCovered(uri, at - 1) ? at - 1 : undefined) }),
+    forwards: (from, uri) => move(from, 1, (at) => isCovered(uri, at)),
+    backwards: (from, uri) => move(from, -1, (at) => isCovered(uri, at - 1)),
   };
 }
 
-function moved(from: Places, next: (at: number) => number | undefined): Places {
+/** The places after one move by as many characters, backwards if fewer than 0, from those that it can leave. */
+function moveOnce(from: Places, by: number, canLeave: (at: number) => boolean): Places {
   const reached = new Set<number>();
-  for (const at of from) {
-    const to = next(at);
-    if (to !== undefined) reached.add(to);
-  }
+  for (const at of from) if (canLeave(at)) reached.add(at + by);
   return reached;
 }
 
-/** The places after any number of steps, but at least some. */
-function spread(from: Places, { least, next }: { least: number; next: (at: number) => number | undefined }): Places {
+/** The places after one move or more. */
+function moveOnceOrMore(from: Places, by: number, canLeave: (at: number) => boolean): Places {
+  return moveAnyTimes(moveOnce(from, by, canLeave), by, canLeave);
+}
+
+/** The places after any number of moves, also none. */
+function moveAnyTimes(from: Places, by: number, canLeave: (at: number) => boolean): Places {
   // A set is walked in the order of insertion, additions during the walk included.
-  const reached = new Set(least === 0 ? from : moved(from, next));
-  for (const at of reached) {
-    const to = next(at);
-    if (to !== undefined) reached.add(to);
-  }
+  const reached = new Set(from);
+  for (const at of reached) if (canLeave(at)) reached.add(at + by);
   return reached;
 }
 
@@ -230,12 +227,9 @@ export function patternTable<Entry extends NamedEntry>(
   const patterns = new Map<string, Pattern & { readonly entry: Entry }>();
   for (const entry of entries) {
     const pattern = compile(entry.name);
-    if (!pattern.canonical.includes('*')) {
-      exact.set(entry.name, entry);
-      continue;
-    }
-    // Servers list a template by this very name.
+    // Servers list a template by its very text.
     if (!entry.name.includes('*')) exact.set(entry.name, entry);
+    if (!pattern.canonical.includes('*')) continue;
     const equal = patterns.get(pattern.canonical);
     if (equal !== undefined) {
       const other = JSON.stringify(equal.entry.name);

@@ -178,7 +178,10 @@ export function operandsIn(predicates: readonly Predicate[]): readonly ClaimOper
  */
 export function wantedBy(predicates: readonly Predicate[], of?: { caller: Caller; show: Show }): string {
   // The words of a bound on integers say that it wants an integer.
-  const isBound = predicates.some(({ operand }) => operand.kind === 'bound' && operand.integer);
+  const isBound = predicates.some(
+    ({ operand }) =>
+      (operand.kind === 'bound' || (operand.kind === 'claims' && operand.relation in orderInWords)) && operand.integer,
+  );
   const said = predicates.filter(({ operand }) => !isBound || operand.kind !== 'integer');
   return said
     .map(({ wanted, wantedOf }) => (of === undefined || wantedOf === undefined ? wanted : wantedOf(of.caller, of.show)))
@@ -390,7 +393,9 @@ function shown(claim: ClaimOperand, caller: Caller, show: Show): string {
 
 /** Whether some value can be compared with a claim. */
 function isUsable(relation: Exclude<Relation, 'within'>, claim: unknown, integer: boolean): boolean {
-  if (relation === 'one_of') return isListOfScalars(claim, integer);
+  if (relation === 'one_of') {
+    return isListOfScalars(claim, integer) && claim.some((each) => comparable(each, integer) !== undefined);
+  }
   const value = comparable(claim, integer);
   return relation in orderInWords ? isExactNumber(value) : isScalar(value);
 }
@@ -450,7 +455,7 @@ function memberOf(document: OperandDocument, context: Context): Predicate {
 
 /** With `integer`, a text that is no integer can be no member, and a number that is none makes the list mistyped. */
 function isListOfScalars(claim: unknown, integer: boolean): claim is readonly unknown[] {
-  if (!Array.isArray(claim) || claim.length === 0) return false;
+  if (!Array.isArray(claim)) return false;
   return claim.every((each) => isScalar(each) && !(integer && isExactNumber(each) && exactInteger(each) === undefined));
 }
 
@@ -481,9 +486,8 @@ function within(document: Wanted['within'], { path, faults, reading }: Context):
   });
   const mistyped = acceptsMistyped(reading);
   const absent = reading === 'cautious';
-  const isWhole = list === undefined;
   const isUsable = (value: unknown): value is string =>
-    (isWhole ? valueFlaw(value) : segmentFlaw(value)) === undefined && value !== '/';
+    (list === undefined ? valueFlaw(value) : segmentFlaw(value)) === undefined && value !== '/';
   const read = (part: string | ClaimOperand, claim: (operand: ClaimOperand) => unknown): string | undefined => {
     if (typeof part === 'string') return part;
     const value = claim(part);

@@ -85,6 +85,7 @@ const rows: readonly Row[] = [
   ),
   [{ integer: true, one_of: { claim: 'c' } }, '["7",8,"x"]', '7 "8"', '9', '"x" 7.5'],
   [{ integer: true, one_of: { claim: 'c' } }, '[7,7.5]', '', '', '7 "7"'],
+  [{ integer: true, one_of: { claim: 'c' } }, '["x",true]', '', '', `7 "x" true ${absent}`],
   // Lists that contain it.
   [{ contains: { claim: 'c' } }, '"a"', '["a"] ["b","a"]', '[] ["b"]', '"a" {"a":"a"} null [["a"]] ["b",1]'],
   [{ contains: { claim: 'c' } }, '9007199254740993', '[9007199254740993]', '[9007199254740992]', '9007199254740993'],
@@ -282,11 +283,8 @@ const words: readonly (readonly [ValueDocument, string, string])[] = [
   [{ one_of: { claim: 'c' } }, 'one of claim c', 'one of claim c ("acme")'],
   [{ contains: { claim: 'c' } }, 'an array that contains claim c', 'an array that contains claim c ("acme")'],
   [{ at_most: { claim: 'c' } }, 'a number of at most claim c', 'a number of at most claim c ("acme")'],
-  [
-    { integer: true, below: { claim: 'c' } },
-    'an integer and an integer below claim c',
-    'an integer and an integer below claim c ("acme")',
-  ],
+  [{ integer: true, below: { claim: 'c' } }, 'an integer below claim c', 'an integer below claim c ("acme")'],
+  [{ integer: true, equals: { claim: 'c' } }, 'an integer and claim c', 'an integer and claim c ("acme")'],
   [
     { within: ['/data', { claim: 'c' }, 'files'] },
     'a path within /data/{claim c}/files',
@@ -520,6 +518,8 @@ describe('an approver compared with the caller', () => {
     [{ claims: { home: { within: ['/x', { caller: 'tenant' }] } } }, { tenant: 'a/b' }, 'approval.denied'],
     [{ claims: { groups: { one_of: { caller: 'groups' } } } }, { groups: [] }, 'approval.denied'],
     [{ claims: { groups: { one_of: { caller: 'groups' } } } }, { groups: ['x'] }, 'approval.required'],
+    [{ claims: { desk: { integer: true, one_of: { caller: 'desks' } } } }, { desks: ['x'] }, 'approval.denied'],
+    [{ claims: { desk: { integer: true, one_of: { caller: 'desks' } } } }, { desks: ['x', '7'] }, 'approval.required'],
   ])('by %j for a caller with %j: %s', (by, claims, reason) => {
     expect(needed(by, claims).denial.reason).toBe(reason);
   });

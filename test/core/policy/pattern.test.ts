@@ -150,6 +150,8 @@ describe('uriVariable', () => {
     ['a:{x}-*', 'a:b-c/d', []],
     ['a:{x}-**', 'a:b-c/d', ['b']],
     ['a:{x}bcd', 'a:bcd', []],
+    ['{x}b**', 'bb', ['b']],
+    ['{x}a*', 'a', []],
   ])('in %s, x stands in %s for each of %j', ([pattern, uri, values]) => {
     expect(uriVariable(pattern, 'x')(uri)).toEqual(values);
   });
@@ -165,7 +167,7 @@ describe('uriVariable', () => {
   });
 });
 
-test('only a key without * is found by its very text: servers list templates so', () => {
+test('only a key without * is found by its very text, and only a pattern among the patterns', () => {
   const entries = compileEntries('resources', { resources: { 'a:{x}': {}, 'a:{*': {}, 'b:c': {} } }, [], []);
   const { exact, matching } = patternTable(entries, uriPattern, []);
   expect(['a:{x}', 'a:{*', 'a:b', 'b:c'].map((name) => exact(name)?.name)).toEqual([
@@ -174,7 +176,7 @@ test('only a key without * is found by its very text: servers list templates so'
     undefined,
     'b:c',
   ]);
-  expect(matching('a:b')?.name).toBe('a:{x}');
+  expect(['a:b', 'b:c'].map((name) => matching(name)?.name)).toEqual(['a:{x}', undefined]);
 });
 
 function finder(names: readonly string[], faults: PolicyFault[] = []): FindEntry {

@@ -32,8 +32,8 @@ export function allOf(rule: string, parts: readonly Condition[]): AllCondition {
   };
 }
 
-/** The order of verdicts: those that the caller can mend come last, the easiest of them after the rest. */
-const order: readonly Verdict[] = ['refused', 'lifetime', 'authentication', 'scope', 'met'];
+/** The verdicts that the caller can mend, the easiest last. */
+const order: readonly Verdict[] = ['lifetime', 'authentication', 'scope'];
 
 /**
  * The condition that at least one part holds. If none does, its verdict is `scope`, `authentication` or `lifetime` if

@@ -6,7 +6,7 @@ import { noFields } from '../../../../src/core/gateway/listen/call.ts';
 import type { Call } from '../../../../src/core/model/call.ts';
 import { Denial } from '../../../../src/core/model/denial.ts';
 import { refusals } from '../../../../src/capabilities/all.ts';
-import type { NamedRefusal } from '../../../../src/core/model/refusal.ts';
+import { type NamedRefusal, reasonsOf } from '../../../../src/core/model/refusal.ts';
 import type { Route } from '../../../../src/core/model/route.ts';
 import { challenge, createChallenges } from '../../../../src/core/gateway/respond/challenge.ts';
 import { runs } from '../../../support/runs.ts';
@@ -53,10 +53,16 @@ const route = {
   proofs,
 } as unknown as Route;
 
+/** Rows as a capability brings them. */
+const ofProofs = reasonsOf({
+  'a bad proof': { status: 401, error: 'invalid_dpop_proof', message: '' },
+  'a nonce': { status: 401, error: 'use_dpop_nonce', message: '', isAsking: true },
+});
+
 /** The answer as a client gets it: with each challenge in a line of its own. */
 function answer(of: Route, authorization: string | undefined, reason: string, scope: readonly string[] = []): Response {
   const call = { fields: { ...noFields, authorization } } as Call;
-  const refusal = refusals[reason] as NamedRefusal;
+  const refusal = { ...refusals, ...ofProofs }[reason] as NamedRefusal;
   const challenges = createChallenges(of, publicUrl)(call, refusal, new Denial(refusal, '', { scope }));
   const headers = new Headers();
   for (const each of [challenges ?? []].flat()) headers.append('WWW-Authenticate', each);
@@ -69,7 +75,7 @@ describe('what the official clients understand', () => {
     ['a Bearer that has ended', 'Bearer x', 'token.expired'],
     ['a bound token as Bearer', 'Bearer x', 'token.sender_constrained'],
     ['DPoP that has ended', 'DPoP x', 'token.expired'],
-    ['DPoP with a bad proof', 'DPoP x', 'proof.invalid'],
+    ['DPoP with a bad proof', 'DPoP x', 'a bad proof'],
   ])('%s: where to begin, in both generations', (_title, authorization, reason) => {
     const begin = { resourceMetadataUrl: metadata, scope: 'read', error: 'invalid_token' };
     expect(extractV1(answer(route, authorization, reason))).toEqual(begin);
@@ -88,14 +94,14 @@ describe('what the official clients understand', () => {
   });
 
   test('a nonce: DPoP comes first, for clients that look at the beginning only, and Bearer second', () => {
-    const wanted = answer(route, 'DPoP x', 'proof.nonce');
+    const wanted = answer(route, 'DPoP x', 'a nonce');
     expect(isDpopNonceChallenge(wanted)).toBe(true);
     expect(wanted.headers.get('www-authenticate')).toMatch(
       /^DPoP error="use_dpop_nonce", .*, Bearer error="invalid_token", /,
     );
     expect(extractWWWAuthenticateParams(wanted)).toMatchObject({ resourceMetadataUrl: metadata, scope: 'read' });
     const api = { ...route, protocol: 'http', resource: undefined } as Route;
-    expect(isDpopNonceChallenge(answer(api, 'DPoP x', 'proof.nonce'))).toBe(true);
+    expect(isDpopNonceChallenge(answer(api, 'DPoP x', 'a nonce'))).toBe(true);
   });
 
   test('what no token mends has no challenge', () => {
