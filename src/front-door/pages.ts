@@ -200,13 +200,13 @@ export function goOnPage(url: string): Page {
   };
 }
 
-/** The page of a sign-in that failed. The operator finds the cause by `code`. */
-export function failedPage(why: string, code?: string): Page {
+/** The page of a sign-in that failed, with what the person can do. The operator finds the cause by `code`. */
+export function failedPage(why: string, code?: string, remedy: string = texts.failed.back): Page {
   return {
     title: texts.failed.title,
     body: html`<h1>${texts.failed.heading}</h1>
       <p role="alert">${why}</p>
-      <p>${texts.failed.back}</p>
+      <p>${remedy}</p>
       ${code === undefined ? [] : html`<p class="note"><code>${code}</code></p>`}`,
   };
 }

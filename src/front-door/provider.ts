@@ -207,8 +207,13 @@ export function createProvider(parts: ProviderParts): Provider {
         return `${path}/interaction/${uid}`;
       },
     },
-    renderError: (ctx, { error, error_description: description }) =>
-      showPage(ctx, failedPage(description ?? error, error)),
+    renderError: (ctx, { error, error_description: description }, cause) =>
+      showPage(
+        ctx,
+        isUnknownClient(cause)
+          ? failedPage(texts.failed.unknownClient, error, texts.failed.addAgain)
+          : failedPage(description ?? error, error),
+      ),
     fetch: parts.fetch,
     features: {
       ...features(parts),
@@ -432,4 +437,9 @@ function features({ frontDoor: { clients, workloads } }: ProviderParts) {
       postLogoutSuccessSource: (ctx) => showPage(ctx, signedOutPage),
     },
   } satisfies Configuration['features'];
+}
+
+/** Whether no registration has the identifier of the client. Clients keep theirs when the front door forgets it. */
+function isUnknownClient(error: Error): boolean {
+  return error instanceof errors.InvalidClient && error.error_detail === 'client not found';
 }

@@ -104,6 +104,8 @@ export const texts = {
     title: 'Sign-in failed',
     heading: 'This did not work',
     back: 'Close this page and start again in your client.',
+    unknownClient: 'This service does not know your client. Its registration may have ended.',
+    addAgain: 'Remove this server in your client, and add it again.',
     expired: 'This sign-in has expired, was finished already, or began in another browser.',
     unavailable: 'The sign-in service of your organization does not answer. Try again in a moment.',
     crossSite: 'Another site sent this form.',

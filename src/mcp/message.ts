@@ -31,7 +31,7 @@ export interface Message {
   readonly targets: readonly McpTarget[];
   /** `params.arguments`. */
   readonly arguments: unknown;
-  /** The first member of `params` that calls of tools do not have; undefined: none, or another method. */
+  /** The first member that calls with arguments do not have: `params.more`; undefined: none, or no such call. */
   readonly otherMember: string | undefined;
   /** Whether keys of an object in `arguments` differ in case only. The upstream may know them apart, or take one. */
   readonly hasArgumentVariants: boolean;
@@ -95,7 +95,7 @@ export function readMessage(body: Buffer, headers: MessageHeaders, limits: Messa
     era,
     targets: targetsOf(method, params, id),
     arguments: argumentsOf(method, params, id),
-    otherMember: method.hasArguments ? otherMemberIn(params) : undefined,
+    otherMember: method.hasArguments ? otherMemberIn(message, params) : undefined,
     hasArgumentVariants: hasVariants,
     exactArguments: hasLongNumbers && method.hasArguments ? exactArgumentsIn(text) : undefined,
     handles,
@@ -106,11 +106,13 @@ export function readMessage(body: Buffer, headers: MessageHeaders, limits: Messa
   };
 }
 
+const messageMembers = new Set(['jsonrpc', 'id', 'method', 'params']);
 /** Of `tools/call`, in every revision with tasks and input requests. */
 const callMembers = new Set(['name', 'arguments', '_meta', 'task', 'requestState', 'inputResponses']);
 
-function otherMemberIn(params: Members): string | undefined {
-  for (const key in params) if (!callMembers.has(key)) return key;
+function otherMemberIn(message: Members, params: Members): string | undefined {
+  for (const key in message) if (!messageMembers.has(key)) return key;
+  for (const key in params) if (!callMembers.has(key)) return `params.${key}`;
   return undefined;
 }
 
@@ -252,7 +254,9 @@ function reference(params: Members, method: McpMethod, messageId: MessageId): Mc
 /** MCP 2026-07-28: of the notifications that a client asks for, only `resourceSubscriptions` name anything. */
 function subscriptions(params: Members, messageId: MessageId): readonly McpTarget[] {
   const notifications = unambiguousMember(params, 'notifications', messageId);
-  if (!isObject(notifications)) return [];
+  if (notifications === undefined || notifications === null) return [];
+  // Some servers parse a text that holds an object.
+  if (!isObject(notifications)) throw new Denial('body.message', 'notifications is not an object', { messageId });
   const uris = unambiguousMember(notifications, 'resourceSubscriptions', messageId);
   if (uris === undefined) return [];
   if (!Array.isArray(uris) || !uris.every((uri) => typeof uri === 'string')) {

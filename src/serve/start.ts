@@ -279,7 +279,7 @@ export function listenFault(error: unknown): string {
   const place = `${host.includes(':') ? `[${host}]` : host}:${String(error.port)}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return `${place} is in use: stop the process that listens there, or change listen or admin in the configuration`;
+      return `${place} is in use: stop the process that listens there, or change listen, admin or front_door.listen`;
     case 'EACCES':
       return `${place} needs a privilege: choose a port from 1024 up, or run with CAP_NET_BIND_SERVICE`;
     case 'EADDRNOTAVAIL':

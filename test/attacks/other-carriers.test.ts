@@ -14,12 +14,15 @@ tools:
   later: { never_after: { tool: unused, within: 1h } }
   free: {}
   unused: {}
+prompts:
+  bound: { arguments: { /amount: { at_most: 10 } } }
+  free: {}
 `,
   }),
 );
 
-async function called(name: string, members: object): Promise<unknown> {
-  const message = request('tools/call', { name, arguments: { amount: 1 }, ...members });
+async function called(name: string, members: object, method = 'tools/call', beside: object = {}): Promise<unknown> {
+  const message = { ...request(method, { name, arguments: { amount: 1 }, ...members }), ...beside };
   const { status, text } = await (async () => {
     const response = await world.send(message);
     return { status: response.status, text: await response.text() };
@@ -39,6 +42,13 @@ test.each(['bound', 'counted', 'approved', 'same'])(
     expect(await called(tool, { _meta: {}, inputResponses: {} })).toMatchObject({ status: 200 });
   },
 );
+
+test('R-363: nor does a member of the message beside `params` reach it, nor one of a prompt', async () => {
+  expect(await called('bound', {}, 'tools/call', { arguments: { amount: 1000 } })).toEqual(denied);
+  expect(await called('bound', {}, 'prompts/get')).toMatchObject({ status: 200 });
+  expect(await called('bound', { secureArguments: { amount: 1000 } }, 'prompts/get')).toEqual(denied);
+  expect(await called('free', { secureArguments: { amount: 1000 } }, 'prompts/get')).toMatchObject({ status: 200 });
+});
 
 test.each(['free', 'later'])('other members pass where no argument decides: %s', async (tool) => {
   expect(await called(tool, { secureArguments: { amount: 1000 } })).toMatchObject({ status: 200 });

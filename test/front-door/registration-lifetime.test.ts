@@ -55,3 +55,14 @@ test('R-283: a registration that was never used ends after a day, and makes room
   ahead = 24 * 60 * MINUTE_MS + 1;
   expect([await isKnown(used), await isKnown(unused)]).toEqual([true, false]);
 });
+
+test('a person whose client is not known any more reads what to do in it', async () => {
+  const client = await registerClient(world.issuer);
+  ahead = 24 * 60 * MINUTE_MS + 1;
+  const answer = await fetch(client.authorizationUrl());
+  const page = await answer.text();
+  expect(answer.status).toBe(400);
+  expect(page).toContain('This service does not know your client. Its registration may have ended.');
+  expect(page).toContain('Remove this server in your client, and add it again.');
+  expect(page).not.toContain('start again in your client');
+});

@@ -272,10 +272,14 @@ test('a refusal of what is not JSON names no key of the configuration', () => {
 
 test.each([
   ['{"name":"x","arguments":{},"_meta":{},"task":{},"requestState":"x","inputResponses":{}}', undefined],
-  ['{"name":"x","first":1,"second":2}', 'first'],
-  ['{"name":"x","":1}', ''],
+  ['{"name":"x","first":1,"second":2}', 'params.first'],
+  ['{"name":"x","":1}', 'params.'],
 ])('the first member of params that calls do not have: %s', (params, member) => {
   expect(readMessage(Buffer.from(call(params)), none, messageLimits).otherMember).toBe(member);
+  const prompt = call(params).replace('tools/call', 'prompts/get');
+  expect(readMessage(Buffer.from(prompt), none, messageLimits).otherMember).toBe(member);
+  const beside = call(params).replace('{', '{"arguments":{"amount":1},');
+  expect(readMessage(Buffer.from(beside), none, messageLimits).otherMember).toBe('arguments');
   const other = call(params).replace('tools/call', 'vendor/run');
   expect(readMessage(Buffer.from(other), none, messageLimits).otherMember).toBeUndefined();
 });

@@ -282,6 +282,33 @@ test('R-337: name the endpoint, and are read once an hour', async () => {
   expect(own.questions().at(-1)?.url).toBe('/new');
 });
 
+describe('on a subscription of MCP 2026-07-28', () => {
+  startForAll();
+
+  const listen = async (...resourceSubscriptions: string[]): Promise<number> => {
+    const { message, headers } = modernRequest('subscriptions/listen', { notifications: { resourceSubscriptions } });
+    return (await world.send(message, { headers, claims })).status;
+  };
+
+  test('R-335: each resource is asked about, beside the server', async () => {
+    expect(await listen('file:///a', 'file:///b', 'file:///a')).toBe(200);
+    expect(questionBodies()).toMatchObject([
+      { action: { name: 'subscriptions/listen' }, resource: { type: 'mcp_server', id: 'http://gateway.test/mcp' } },
+      { action: { name: 'subscriptions/listen' }, resource: { type: 'resource', id: 'file:///a' } },
+      { action: { name: 'subscriptions/listen' }, resource: { type: 'resource', id: 'file:///b' } },
+    ]);
+  });
+
+  test('R-334: it reaches no server if one of its resources is denied', async () => {
+    pdp.evaluation = (incoming, response, body) =>
+      json(200, { decision: !body.includes('file:///b') })(incoming, response, body);
+    expect(await listen('file:///a')).toBe(200);
+    expect(await listen('file:///a', 'file:///b')).toBe(403);
+    expect(await lastReason()).toBe('decision_point.denied');
+    expect(world.upstream.seen).toHaveLength(1);
+  });
+});
+
 describe('with arguments', () => {
   startForAll({ more: 'timeout: 10s, arguments: true', route: 'refusals: { final: tool_error }' });
 
@@ -291,6 +318,21 @@ describe('with arguments', () => {
     expect((await world.post('/mcp', await world.token(claims), message)).status).toBe(200);
     expect(pdp.questions()[0]?.body).toContain('"context":{"agent":"agent","arguments":{"amount":9007199254740993}}');
   });
+
+  test.each(['tools/call', 'prompts/get'])(
+    'R-335: arguments beside the arguments, of which it would know nothing, are refused: %s',
+    async (method) => {
+      const params = { name: method === 'tools/call' ? 'transfer' : 'greet', arguments: {} };
+      expect((await call(method, params)).status).toBe(200);
+      pdp.server.seen.length = 0;
+      await call(method, { ...params, secureArguments: { amount: 5 } });
+      expect(await world.gateway.decision()).toMatchObject({
+        reason: 'decision_point.denied',
+        detail: 'params.secureArguments, of which no decision point knows',
+      });
+      expect(pdp.questions()).toEqual([]);
+    },
+  );
 
   test('R-334: a denial can be a tool result that models read', async () => {
     pdp.evaluation = json(200, '{"decision":false}');

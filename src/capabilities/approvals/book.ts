@@ -17,7 +17,7 @@ export interface ApprovalCall {
   readonly name?: string | undefined;
   /** JSON, with the digits of numbers as they were sent; the whole of it, or what `shows` allows. */
   readonly arguments?: string | undefined;
-  /** With its query, of a request on an HTTP route. */
+  /** With its query, of a request on an HTTP route; on an MCP route, if it is not the endpoint alone. */
   readonly path?: string | undefined;
   /** JSON: everything else that is bound, such as what `shows` leaves out. Approvers can unfold it. */
   readonly unshown?: string | undefined;

@@ -65,7 +65,7 @@ export interface BoundCall {
 
 /** The call that an approval is for, of one caller. Numbers keep their digits. */
 export function boundCall(
-  route: Pick<Route, 'name' | 'protocol'>,
+  route: Pick<Route, 'name' | 'path' | 'protocol'>,
   {
     call,
     action,
@@ -83,16 +83,21 @@ export function boundCall(
   const headers = fields.length === 0 ? {} : { headers: Object.fromEntries(fields) };
   const party = { route: route.name, rules: needed.rules, caller, asker: needed.asker, ...headers };
   const unshownHeaders = fields.length === 0 ? {} : { headers: Object.fromEntries(fields.map(readable)) };
+  const path = call.path + call.query;
   if (attempt.kind === 'http') {
-    const path = call.path + call.query;
     const shown = { route: route.name, method: call.method, path, ...unshownOf(unshownHeaders) };
     return { digest: digestOf({ ...party, method: call.method, path: call.path, query: call.query }), shown };
   }
   const method = attempt.method.name ?? call.method;
   const { params, others } = boundMessage(action);
   if (attempt.method.hasArguments) params['arguments'] ??= {};
+  // The upstream gets what follows the endpoint, if the route passes it.
+  const place = path === route.path ? {} : { path };
   const about = { route: route.name, method, params, shows: needed.shows, unshown: { ...others, ...unshownHeaders } };
-  return { digest: digestOf({ ...party, method, params, ...others }), shown: shownOf(attempt, about) };
+  return {
+    digest: digestOf({ ...party, method, params, ...others, ...place }),
+    shown: { ...shownOf(attempt, about), ...place },
+  };
 }
 
 /** The members that every message has: they do not say what is called, or are bound in another form. */

@@ -16,7 +16,7 @@ import { createQuota } from '../../core/lib/fair-share.ts';
 import { loadHourly } from '../../core/lib/single-flight.ts';
 import type { Call } from '../../core/model/call.ts';
 import type { AskAboutList, Grant } from '../../core/model/grant.ts';
-import { calledTool } from '../../core/model/policy.ts';
+import { type Attempt, calledTool, type McpAttempt } from '../../core/model/policy.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { DecisionPointSettings } from './settings.ts';
 import { Denial } from '../../core/model/denial.ts';
@@ -113,13 +113,13 @@ export class DecisionPoint {
       this.#enforce(answer, grant);
       const asked = new Set([JSON.stringify(body)]);
       // One after the other: a caller has a bounded share of the questions in flight.
-      for (const inner of route.policy?.innerCalls(attempt) ?? []) {
-        const question = describe.inner(grant, inner);
+      for (const part of [...subscriptionsIn(attempt), ...(route.policy?.innerCalls(attempt) ?? [])]) {
+        const question = describe.part(grant, part);
         const text = JSON.stringify(question);
         if (asked.has(text)) continue;
         asked.add(text);
         const about = { endpoint: evaluationIn, body: question, maxBytes: MAX_ANSWER_BYTES, read: decided };
-        this.#enforce(await this.#ask(call, grant, about), grant, calledTool(inner));
+        this.#enforce(await this.#ask(call, grant, about), grant, calledTool(part));
       }
     };
   }
@@ -235,6 +235,12 @@ export class DecisionPoint {
       cause,
     });
   }
+}
+
+/** A subscription, once for each resource that it names. */
+function subscriptionsIn(attempt: Attempt): readonly McpAttempt[] {
+  if (attempt.kind !== 'mcp' || attempt.method.target !== 'subscriptions') return [];
+  return attempt.targets.map((target) => ({ ...attempt, targets: [target] }));
 }
 
 /** Whether another call would get no decision either. An answer that is too long depends on what was asked. */

@@ -9,6 +9,7 @@ import { knownRequests, listedKinds, type RequestName } from '../../core/model/m
 import type { McpMethod, TargetKind } from '../../core/model/mcp-method.ts';
 import type { McpAttempt, McpTarget } from '../../core/model/policy.ts';
 import type { Principal } from '../../core/model/principal.ts';
+import { otherMemberOf } from '../../core/policy/plan.ts';
 import type { Route } from '../../core/model/route.ts';
 
 /** An entity, AuthZEN Authorization API 1.0 §5. */
@@ -40,8 +41,8 @@ export interface Describe {
    * @throws {Denial} `decision_point.denied` for a call that has no words in AuthZEN.
    */
   readonly call: (call: Pick<Call, 'method' | 'path'>, grant: Grant) => Question | undefined;
-  /** What an inner call of it is about. */
-  readonly inner: (grant: Pick<Grant, 'principal'>, inner: McpAttempt) => Question;
+  /** What an inner call of it is about, or one of several targets of a message. */
+  readonly part: (grant: Pick<Grant, 'principal'>, part: McpAttempt) => Question;
   /** What a list is about: a use of each entry by the caller; undefined for a caller without subject. */
   readonly list: (grant: Grant, entries: readonly McpTarget[]) => ListQuestion | undefined;
 }
@@ -81,11 +82,8 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
     switch (mappingOf(method)) {
       case 'server':
         return { type: 'mcp_server', id: publicUrl + route.path };
-      case 'target': {
-        const [target, ...others] = targets;
-        if (target === undefined || others.length > 0) throw unmapped('the message does not name one target');
-        return { type: entityTypes[target.kind], id: target.name };
-      }
+      case 'target':
+        return targetOf(targets);
       case 'task': {
         const id = ownMember(params, 'taskId');
         if (typeof id !== 'string') throw unmapped('the message names no task');
@@ -109,6 +107,8 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
       return question({ subject: subjectOf(principal), action: { name: call.method }, resource }, agent);
     }
     const { name, isNotification, hasArguments } = attempt.method;
+    const other = sendsArguments ? otherMemberOf(attempt) : undefined;
+    if (other !== undefined) throw unmapped(`${other}, of which no decision point knows`);
     // No decision point is asked about them.
     if (name === undefined || isNotification || name === 'ping') return undefined;
     const subject = subjectOf(principal);
@@ -130,11 +130,11 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
 
   return {
     call: describeCall,
-    inner({ principal }, attempt) {
+    part({ principal }, attempt) {
       const args = sendsArguments ? (attempt.exactArguments?.() ?? attempt.arguments) : undefined;
       const action = { name: attempt.method.name ?? '' };
       return question(
-        { subject: subjectOf(principal), action, resource: resourceOf(attempt, undefined) },
+        { subject: subjectOf(principal), action, resource: targetOf(attempt.targets) },
         { ...agentOf(principal), ...(args !== undefined && { arguments: args }) },
       );
     },
@@ -147,6 +147,11 @@ export function createDescribe(route: Route, publicUrl: string, sendsArguments: 
       return question({ subject: subjectOf(principal), evaluations }, agentOf(principal));
     },
   };
+}
+
+function targetOf([target, ...others]: readonly McpTarget[]): Entity {
+  if (target === undefined || others.length > 0) throw unmapped('the message does not name one target');
+  return { type: entityTypes[target.kind], id: target.name };
 }
 
 /** The default mapping of a method, as in the COAZ-MCP binding: what the resource is. */

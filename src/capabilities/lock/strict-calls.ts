@@ -3,6 +3,7 @@ import { hasCaseVariant, isObject, type Members, ownMember } from '../../core/li
 import { Denial } from '../../core/model/denial.ts';
 import type { Action } from '../../core/model/grant.ts';
 import { type Attempt, calledTool, type McpAttempt, type Policy } from '../../core/model/policy.ts';
+import { otherMemberOf } from '../../core/policy/plan.ts';
 import { compileSchema, type Judge } from './json-schema.ts';
 import type { Faults } from './judgement.ts';
 import { SchemaFault } from './schema-document.ts';
@@ -93,10 +94,9 @@ export class StrictCalls {
     const tool = calledTool(attempt);
     if (attempt.kind !== 'mcp' || tool === undefined) return undefined;
     const because = policy?.because({ kind: 'tool', name: tool });
-    if (attempt.otherMember !== undefined) {
-      const shown = attempt.otherMember.slice(0, 128);
-      throw new Denial('argument.denied', `params.${shown} is not covered by this policy`, { rule: 'calls', because });
-    }
+    const other = otherMemberOf(attempt);
+    if (other !== undefined)
+      throw new Denial('argument.denied', `${other} is not covered by this policy`, { rule: 'calls', because });
     const judge = (call: McpAttempt, name: string, inner?: string): boolean => {
       const judgeInput = this.#tools.get(name)?.input;
       if (judgeInput === undefined) return false;

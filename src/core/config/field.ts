@@ -289,6 +289,8 @@ export class Report {
   }
 
   addProblem(path: Path, message: string, part: 'key' | 'value' = 'value'): void {
+    // No key is missing in a value that is no mapping.
+    if (message.startsWith('missing key') && this.#at(path).some(({ isReplaceable }) => isReplaceable)) return;
     const others = this.#at(path).filter((entry) => !entry.isReplaceable && entry.message !== message);
     this.#entries.set(JSON.stringify(path), [...others, { path, message, part, isReplaceable: false }]);
   }

@@ -25,7 +25,7 @@ export interface McpAttempt {
   readonly arguments: unknown;
   /** Reads them with the digits of numbers that JavaScript would change; undefined where it changes none. */
   readonly exactArguments?: (() => unknown) | undefined;
-  /** The first member of `params` from which a tool might read arguments besides `arguments`; undefined: none. */
+  /** The first member from which a server might read arguments besides `params.arguments`; undefined: none. */
   readonly otherMember?: string | undefined;
   /** Of an attempt that a log recorded: the tools that the call calls, which its arguments say otherwise. */
   readonly inner?: readonly string[] | undefined;

@@ -128,7 +128,7 @@ function listingStep(unlisted: Unlisted, because: string | undefined): Step {
 function otherMemberSteps(entry: Entry): readonly Step[] {
   const { key, rule, because } = entry;
   const bindsArguments = entry.arguments.length > 0 || [...entry.parts.values()].some((part) => part.bindsArguments);
-  if (key !== 'tools' || !bindsArguments) return [];
+  if ((key !== 'tools' && key !== 'prompts') || !bindsArguments) return [];
   return [
     {
       on: 'other member',
@@ -146,10 +146,9 @@ function otherMemberSteps(entry: Entry): readonly Step[] {
 /** The longest name of a member in messages, in characters. */
 const MAX_SHOWN = 128;
 
-/** The member of `params` besides `arguments` that a call has; undefined: none. */
+/** The member besides `params.arguments` that a call has, for messages; undefined: none. */
 export function otherMemberOf(call: Attempt): string | undefined {
-  const name = call.kind === 'mcp' ? call.otherMember : undefined;
-  return name === undefined ? undefined : `params.${name.slice(0, MAX_SHOWN)}`;
+  return call.kind === 'mcp' ? call.otherMember?.slice(0, MAX_SHOWN) : undefined;
 }
 
 function argumentSteps(entry: Entry): readonly Step[] {

@@ -259,8 +259,8 @@ interface Incomparable {
 }
 
 /**
- * The values that must be the same, as text; undefined where one is absent or null. `after` compares the type too.
- * `never_after` does not: to many servers 7 and "7" are the same.
+ * The values that must be the same, as text; undefined where one is absent or null. `after` compares the type and all
+ * digits too. `never_after` does not: to many servers 7 and "7", and numbers of one double, are the same.
  */
 function comparedValues(
   { kind, same }: PastRule,
@@ -276,13 +276,17 @@ function comparedValues(
     }
     if (typeof value === 'object' || value === unreachable) return { argument, found: kindOf(value) };
     if (values === undefined) continue;
-    // JSON.parse rounds two larger integers to one. Their digits are compared, in any notation.
-    const isRounded = typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER;
-    const exactly = isRounded ? argument.read(exact()) : value;
-    const isText = kind === 'never_after' && typeof exactly === 'string';
-    values += lengthPrefixed([plainNumber(isText ? exactly : JSON.stringify(exactly))]);
+    const exactly = kind === 'after' && typeof value === 'number' ? argument.read(exact()) : value;
+    values += lengthPrefixed([plainNumber(kind === 'after' ? JSON.stringify(exactly) : withDouble(value))]);
   }
   return values;
+}
+
+/** What is a number to some servers, as the text of the double that they read; else the value as text. */
+function withDouble(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const double = typeof value === 'number' || /^-?[0-9]/.test(text) ? Number(value) : Number.NaN;
+  return Number.isNaN(double) ? text : String(double);
 }
 
 function withoutOwner({ rule, owner }: HistoryRule, principal: Principal): PolicyDenial {

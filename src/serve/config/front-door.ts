@@ -15,9 +15,9 @@ import {
   type RegistrationRules,
   WORKLOAD_PREFIX,
 } from '../../ports/front-door.ts';
-import { entryOf, issuerUrl, reject } from '../../core/config/values.ts';
+import { entryOf, isSameAddress, issuerUrl, reject } from '../../core/config/values.ts';
 import { readCredentials } from '../../core/config/credentials.ts';
-import { readRate } from './sections.ts';
+import { readAdmin, readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,
   GatewayKeys,
@@ -72,6 +72,7 @@ export async function readFrontDoor(
     : undefined;
   const issuer = field.get('issuer').read(frontDoorIssuer) ?? '';
   const { listen, backchannel = ownBackchannel(issuer, listen), keys, acrValues } = field.settings();
+  if (!field.get('backchannel').present) requireOwnAddress(field.get('listen'), listen, root);
   const providers = readProviders(field.get('identity_providers'), scopePrefixes(root.get('authorization_servers')));
   const scopes = readScopes(field.get('scopes'));
   const tokens = field.get('tokens').settings();
@@ -103,6 +104,13 @@ export async function readFrontDoor(
     ),
   };
   return { settings, files: workloads?.files ?? [] };
+}
+
+/** Requires an address of its own. With `backchannel` the front door may be on another machine. */
+function requireOwnAddress(field: Field, own: Address, root: Field<GatewayKeys>): void {
+  const others = { listen: root.get('listen').value(), admin: readAdmin(root.get('admin'))?.listen };
+  for (const [key, other] of Object.entries(others))
+    if (isSameAddress(own, other)) field.addProblem(`front_door and ${key} cannot share an address`);
 }
 
 /** An issuer without a trailing slash: every URL below it is built by appending a path. */

@@ -294,6 +294,12 @@ function openSubjects({ frontDoor }: Judged): readonly Warning[] {
 }
 
 function missingRoute({ frontDoor, publicUrl, routes }: Judged): readonly Warning[] {
+  if (frontDoor?.issuer === publicUrl) {
+    const message =
+      'is public_url, where clients reach the gateway: give it a host name of its own, or a path, ' +
+      'unless the proxy in front of the gateway leads its paths to the front door';
+    return [at([FRONT_DOOR, 'issuer'], message)];
+  }
   if (frontDoor?.issuer.startsWith(`${publicUrl}/`) !== true || routes.some(({ isFrontDoor }) => isFrontDoor))
     return [];
   const { issuer, server } = frontDoor;

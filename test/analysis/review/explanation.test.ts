@@ -226,7 +226,7 @@ describe('explains variables by each of the texts that they may stand for', () =
 
 test('explains a member beside the arguments, where what a call asks for decides', () => {
   const tools = { pay: { arguments: { '/amount': 1 } } };
-  const attempt = { ...call('pay', { amount: 1 }), otherMember: 'more' };
+  const attempt = { ...call('pay', { amount: 1 }), otherMember: 'params.more' };
   expect(explained({ tools }, {}, attempt)).toEqual([
     'tools.pay fails: wanted all of its conditions, found "pay"',
     '  tools.pay fails: wanted no member beside name and arguments, found params.more',

@@ -13,18 +13,25 @@ interface Sent {
   readonly message?: object;
   readonly method?: string;
   readonly asker?: string;
+  /** Default: the endpoint of the route. */
+  readonly target?: string;
 }
 
-function sent(attempt: Attempt, { headers = {}, shows, continues, asker }: Sent, body: Buffer | undefined): BoundCall {
+function sent(
+  attempt: Attempt,
+  { headers = {}, shows, continues, asker, target = '/x' }: Sent,
+  body: Buffer | undefined,
+): BoundCall {
+  const [path, query] = target.split('?', 2);
   const names = Object.keys(headers);
   const fields = { raw: Object.entries(headers).flat(), names: names.map((name) => name.toLowerCase()) };
   return boundCall(
-    { name: 'r', protocol: attempt.kind === 'mcp' ? 'mcp' : 'http' },
+    { name: 'r', path: '/x', protocol: attempt.kind === 'mcp' ? 'mcp' : 'http' },
     {
       call: {
         method: 'DELETE',
-        path: '/x',
-        query: '?a=1',
+        path,
+        query: query === undefined ? '' : `?${query}`,
         fields: { ...fields, connection: headers['connection'] },
       } as unknown as Call,
       action: { attempt, body, continues },
@@ -87,6 +94,15 @@ describe('is bound, counted and can be unfolded', () => {
       arguments: '{"amount":1}',
       hidden: 0,
     });
+  });
+
+  test.each(['/x?account=2', '/x/', '/x/admin'])('%s, where the route passes paths and queries', (target) => {
+    const call = mcp({}, { target });
+    expect(call.digest).not.toBe(mcp({}).digest);
+    expect(call.shown.path).toBe(target);
+    const request = http({ target });
+    expect(request.digest).not.toBe(http().digest);
+    expect(request.shown.path).toBe(target);
   });
 
   test('a header field of an HTTP request', () => {

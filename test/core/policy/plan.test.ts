@@ -32,7 +32,7 @@ describe('a member beside the arguments', () => {
 
   test('refuses a call of a tool whose arguments decide', () => {
     expect(decide(policy, {}, call('pay', args)).allow).toBe(true);
-    expect(decide(policy, {}, { ...call('pay', args), otherMember: 'more' })).toMatchObject({
+    expect(decide(policy, {}, { ...call('pay', args), otherMember: 'params.more' })).toMatchObject({
       allow: false,
       denial: {
         reason: 'argument.denied',
@@ -43,15 +43,21 @@ describe('a member beside the arguments', () => {
     });
   });
 
+  test('refuses a prompt whose arguments decide', () => {
+    const prompt = { ...message('prompts/get', 'prompt sum'), arguments: args };
+    expect(decide(policy, {}, prompt).allow).toBe(true);
+    expect(decide(policy, {}, { ...prompt, otherMember: 'params.more' })).toMatchObject({
+      denial: { reason: 'argument.denied', rule: 'prompts.sum' },
+    });
+  });
+
   test('is shown with 128 characters at most', () => {
-    expect(decide(policy, {}, { ...call('pay', args), otherMember: 'm'.repeat(200) })).toMatchObject({
-      denial: { detail: `params.${'m'.repeat(128)} is not covered by this policy` },
+    expect(decide(policy, {}, { ...call('pay', args), otherMember: `params.${'m'.repeat(200)}` })).toMatchObject({
+      denial: { detail: `params.${'m'.repeat(121)} is not covered by this policy` },
     });
   });
 
   test('passes where a server has nothing to read into the arguments', () => {
-    expect(decide(policy, {}, { ...call('list', args), otherMember: 'more' }).allow).toBe(true);
-    const prompt = { ...message('prompts/get', 'prompt sum'), arguments: args, otherMember: 'more' };
-    expect(decide(policy, {}, prompt).allow).toBe(true);
+    expect(decide(policy, {}, { ...call('list', args), otherMember: 'params.more' }).allow).toBe(true);
   });
 });

@@ -83,7 +83,7 @@ test('an approval depends on all arguments, and refuses a member beside them', (
   const policy = policyOf({ tools: { list: {}, pay: { approval: { by }, after: { tool: 'list', within: '1h' } } } });
   const attempt = call('pay', {});
   expect(policy.decide(caller(), attempt).plan.argumentsRead(attempt)).toContainEqual([]);
-  expect(policy.decide(caller(), { ...attempt, otherMember: 'more' })).toMatchObject({
+  expect(policy.decide(caller(), { ...attempt, otherMember: 'params.more' })).toMatchObject({
     denial: { reason: 'argument.denied', rule: 'tools.pay' },
   });
 });

@@ -49,7 +49,7 @@ describe('the policy refuses what a rule over time cannot count', () => {
     [{ after: { tool: 'p', within: '1h' }, quota: [{ sum: '/a', at_most: 5, per: '1h' }] }, true],
   ])('of %j a member beside the arguments: %s', (entry, isRefused) => {
     const tools = { p: {}, c: entry };
-    const attempt = { ...call('c', { a: 1 }), otherMember: 'secureArguments' };
+    const attempt = { ...call('c', { a: 1 }), otherMember: 'params.secureArguments' };
     const refused = { allow: false, denial: { reason: 'argument.denied', rule: 'tools.c' } };
     expect(decide({ tools }, {}, attempt)).toMatchObject(isRefused ? refused : { allow: true });
   });

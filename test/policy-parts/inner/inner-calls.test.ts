@@ -173,7 +173,7 @@ test('a wrapper without `arguments` gives an inner tool none', () => {
 });
 
 test('other members of `params` are refused: the policy does not see them', () => {
-  const attempt = { ...call('call_tool', calling('search')), otherMember: 'secureArguments' } as Attempt;
+  const attempt = { ...call('call_tool', calling('search')), otherMember: 'params.secureArguments' } as Attempt;
   expect(told(decide(bank, { scope: 'read' }, attempt))).toBe('deny argument.denied tools.call_tool');
 });
 
@@ -364,7 +364,7 @@ describe('rules over time', () => {
 
   test('numbers keep their digits where JavaScript would round them', () => {
     const rounded: PolicyDocument = {
-      tools: { c: { inner: one }, read: {}, send: { never_after: { tool: 'read', within: '1h', same: ['/id'] } } },
+      tools: { c: { inner: one }, read: {}, send: { after: { tool: 'read', within: '1h', same: ['/id'] } } },
     };
     const exact = compilePolicy('test', rounded);
     const attempt: McpAttempt = {
@@ -381,7 +381,7 @@ describe('rules over time', () => {
 
   test('and those of the call itself', () => {
     const rounded: PolicyDocument = {
-      tools: { c: { inner: one, never_after: { tool: 'read', within: '1h', same: ['/id'] } }, read: {}, search: {} },
+      tools: { c: { inner: one, after: { tool: 'read', within: '1h', same: ['/id'] } }, read: {}, search: {} },
     };
     const attempt: McpAttempt = call('c', { ...calling('search'), id: 9_007_199_254_740_992 });
     const history = historyKey.inPlan(compilePolicy('test', rounded).decide(alice, attempt).plan);

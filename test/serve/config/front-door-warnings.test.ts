@@ -69,6 +69,13 @@ test('has no warning for a scope that another server of the route may grant', as
 const signin = (lines: string): string =>
   `  - { name: signin, path: /signin, ${lines}, upstream: { url: "http://127.0.0.1:8090/signin" } }\n`;
 
+test('warns of an issuer that is public_url itself', async () => {
+  expect(await warnings({ issuer: 'http://127.0.0.1:8080' })).toEqual([
+    'gateway.yaml:5:11: front_door.issuer: is public_url, where clients reach the gateway: give it a host name of its own, ' +
+      'or a path, unless the proxy in front of the gateway leads its paths to the front door',
+  ]);
+});
+
 test.each([
   ['no route', ''],
   ['a route that is not public', signin('audience: a, authorization_servers: [main]')],

@@ -270,3 +270,50 @@ ${good}, claims: { sub: sub } → claims.sub: the front door itself sets sub
     expect(lines.map((line) => line.replace(place, ''))).toEqual(problems);
   });
 });
+
+describe('front_door', () => {
+  const base = `public_url: http://127.0.0.1:8080
+front_door:
+  issuer: http://127.0.0.1:8090
+  identity_providers:
+    corporate: { issuer: https://login.example, client_id: a, client_secret: s3cr3t }
+  clients: { registration: { redirect_uris: ["known:claude"] } }
+  scopes: { read: { title: Read } }
+routes:
+  - { name: tools, path: /mcp, protocol: mcp, upstream: { url: http://127.0.0.1:3001 } }
+`;
+  const edited = (from: string, to: string): string => {
+    expect(base).toContain(from);
+    return base.replace(from, to);
+  };
+
+  test.each([
+    [
+      '{ issuer: https://login.example, client_id: a, client_secret: s3cr3t }',
+      'https://login.example',
+      '5:16: front_door.identity_providers.corporate: expected a mapping with issuer, client_id, found a string',
+    ],
+    [
+      '{ redirect_uris: ["known:claude"] }',
+      'true',
+      '6:28: front_door.clients.registration: expected a mapping, found true; write {} for an empty one',
+    ],
+    [
+      '  clients: {',
+      '  listen: 127.0.0.1:8080\n  clients: {',
+      '6:11: front_door.listen: front_door and listen cannot share an address',
+    ],
+    [
+      '  clients: {',
+      '  listen: 127.0.0.1:9090\n  clients: {',
+      '6:11: front_door.listen: front_door and admin cannot share an address',
+    ],
+  ])('with %j as %j has one message', async (from, to, message) => {
+    expect(await refusals({ yaml: edited(from, to) })).toEqual([`gateway.yaml:${message}`]);
+  });
+
+  test('may listen as the gateway does where it has a machine of its own', async () => {
+    const listen = 'listen: 127.0.0.1:8080\n  backchannel: http://front-door:8080';
+    expect(await refusals({ yaml: edited('  clients: {', `  ${listen}\n  clients: {`) })).toEqual([]);
+  });
+});

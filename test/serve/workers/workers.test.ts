@@ -307,7 +307,7 @@ test('reports a port in use in one line, and leaves no process behind', async ()
     const { code, stderr } = await outcome(['serve', '--workers', '2'], folder);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `${taken} is in use: stop the process that listens there, or change listen or admin in the configuration\n`,
+      stderr: `${taken} is in use: stop the process that listens there, or change listen, admin or front_door.listen\n`,
     });
   });
 });
