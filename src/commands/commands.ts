@@ -38,8 +38,9 @@ it at once. An edit of the configuration or its policies is in force as soon as 
   }),
   'front-door': command({
     does: 'run the front door alone',
-    about: `Runs only the front door, in a container or on a host of its own. serve starts it otherwise. It needs
-session_key, from which both derive the secret that the gateway authenticates with.`,
+    about: `Runs only the front door, in a container or on a host of its own. Run the gateway by serve
+--without-front-door then. It needs session_key, from which both derive the secret that the gateway
+authenticates with.`,
     options: options['front-door'],
     examples: ['front-door', 'front-door --metrics 127.0.0.1:9091', 'front-door --clients'],
     async run(_, { config: file, metrics, clients }) {
