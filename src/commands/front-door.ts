@@ -4,6 +4,7 @@ import { load, type Loaded } from '../serve/config/load.ts';
 import { watchFiles } from '../serve/config/watch.ts';
 import { startFrontDoor } from '../front-door/front-door.ts';
 import { KeysFault } from '../front-door/keys.ts';
+import { createObserver } from '../front-door/observer.ts';
 import { CHILD_VARIABLE } from '../serve/front-door-process.ts';
 import { standardOutput } from '../serve/standard-output.ts';
 import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
@@ -11,10 +12,8 @@ import { listenFault } from '../serve/start.ts';
 import type { LogStore } from '../ports/store.ts';
 import { OWN_REQUESTS_LED, ownEgress } from '../ports/own-requests.ts';
 import type { Listening } from '../core/lib/http/node-http.ts';
-import { joinEvents } from '../core/telemetry/events.ts';
 import { createJsonLines } from '../core/telemetry/json-lines.ts';
 import { Log } from '../core/telemetry/log.ts';
-import { createFrontDoorMetrics } from '../core/telemetry/metrics.ts';
 import { type ExitCode, untilSignal, UsageError } from '../capabilities/terminal.ts';
 import { messageOf, stackOf } from '../core/lib/wording.ts';
 
@@ -44,7 +43,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
   const stopped = untilSignal();
   const lines = createJsonLines(standardOutput());
   const log = new Log(config.log, lines);
-  const { events, page } = createFrontDoorMetrics();
+  const { observer, page } = createObserver(log);
   let metrics: Listening | undefined;
   try {
     metrics = metricsAddress && (await serveMetrics(metricsAddress, page));
@@ -56,7 +55,7 @@ export async function frontDoor(file: string, metricsText?: string): Promise<Exi
       log.event('warn', 'a front door alone needs shared to learn of revocations: sessions and refresh tokens stay');
     const running = await startFrontDoor(config, {
       revocations: told?.check,
-      observer: joinEvents(events, log),
+      observer,
       // The gateway runs elsewhere. Without a shared store it asks again after 30 s at the latest.
       onRevoked() {},
       log: logStore,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { text as stdinText } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { clientKey } from '../core/config/credentials.ts';
+import { clientKey } from '../tokens/servers/settings.ts';
 import { InvalidValue, issuerUrl } from '../core/config/values.ts';
 import { boundedAnswer } from '../core/lib/http/bodies.ts';
 import { ownFetch } from '../tokens/servers/own-fetch.ts';

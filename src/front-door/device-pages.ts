@@ -1,7 +1,7 @@
 import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import { ownMember } from '../core/lib/json/own-member.ts';
 import type { FrontDoor } from '../ports/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from './observer.ts';
 import type { Admission } from './admission.ts';
 import { clientFacts } from './clients.ts';
 import { TooManyCodes } from './devices.ts';

@@ -27,7 +27,7 @@ import type { FrontDoorRevocations } from '../ports/revocation.ts';
 import { LONG_COMMAND_MS, type LogStore, type OpenStore } from '../ports/store.ts';
 import { RevokedTokenAnnouncements } from './announcements.ts';
 import type { FrontDoor } from '../ports/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from './observer.ts';
 import { http, type Listening, startListener } from '../core/lib/http/node-http.ts';
 import { MAX_BUCKETS } from './admission.ts';
 import { createDocumentFetch } from './document-fetch.ts';

@@ -6,7 +6,7 @@ import type { TokenBuckets } from '../core/lib/token-buckets.ts';
 import type { Config } from '../ports/config.ts';
 import { type ApprovalSettings, approvalSettings } from '../ports/approval-settings.ts';
 import { type ClientGrant, FRONT_DOOR, type FrontDoor, WORKLOAD_PREFIX } from '../ports/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from './observer.ts';
 import type { LogStore } from '../ports/store.ts';
 import { boundedBytes } from '../core/lib/http/bodies.ts';
 import { http } from '../core/lib/http/node-http.ts';

@@ -4,7 +4,7 @@ import { errors, type Grant, type Interaction, type Provider, interactionPolicy 
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
 import { printable } from '../core/lib/wording.ts';
 import type { IdentityProvider } from '../ports/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from './observer.ts';
 import type { BrowserBinding } from './browser-binding.ts';
 import { APPROVAL_CLIENT } from './client-policy.ts';
 import { type ClientFacts, clientFacts, isRemembered } from './clients.ts';

@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../core/lib/clock.ts';
 import type { FrontDoorRevocations } from '../ports/revocation.ts';
 import type { FrontDoor } from '../ports/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from './observer.ts';
 import { createAdapter } from './adapter.ts';
 import type { Admission } from './admission.ts';
 import { Assertions, type JwtBearerRequest } from './assertions.ts';

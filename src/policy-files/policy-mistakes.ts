@@ -17,7 +17,7 @@ import {
 } from '../core/policy/document.ts';
 import { conditionsIn, matchedPatterns } from './placed-conditions.ts';
 import { compilePredicates, operandsIn } from '../core/policy/predicate.ts';
-import { claimPathMistake } from '../core/config/claim-path.ts';
+import { claimPathMistake } from './claim-path.ts';
 import { claimRemedy, elementMistake, nameMistake, prefixMistake, textMistake } from './literal-text.ts';
 import type { Path } from '../core/config/problems.ts';
 import type { Violation } from '../core/config/schema.ts';

@@ -1,8 +1,8 @@
-import type { Snapshot } from '../core/config/files.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import { loadSnapshot } from './config/load.ts';
 import { KeysFault } from '../front-door/keys.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../front-door/front-door.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import type { FrontDoorObserver } from '../front-door/observer.ts';
 import type { FromFrontDoor, ToFrontDoor } from './front-door-process.ts';
 import { leadRequests, openStore, revocations } from '../capabilities/all.ts';
 import type { ToldRevocations } from '../capabilities/capability.ts';

@@ -1,13 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Loaded } from './config/load.ts';
-import { joinEvents } from '../core/telemetry/events.ts';
 import type { Log } from '../core/telemetry/log.ts';
-import { createFrontDoorMetrics, type Metrics } from '../core/telemetry/metrics.ts';
+import type { Metrics } from '../core/telemetry/metrics.ts';
 import type { KeptRevocations } from '../capabilities/capability.ts';
 import { listeningUrl, restartBackOff, type Running, type StartMessage } from './start.ts';
-import type { Snapshot } from '../core/config/files.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import type { LogStore } from '../ports/store.ts';
-import type { FrontDoorObserver } from '../core/model/events.ts';
+import { createObserver, type FrontDoorObserver } from '../front-door/observer.ts';
 
 /** The front door as a process of its own: no login page holds up a decision, and a fault of one ends not the other. */
 export interface FrontDoorProcess {
@@ -35,8 +34,7 @@ export async function startFrontDoorProcess(
   let log: Pick<Log, 'event'> = { event() {} };
   let kept: KeptRevocations | undefined;
   let endTokens = (_digests: readonly string[]): void => {};
-  const metrics = createFrontDoorMetrics();
-  let { events } = metrics;
+  const { observer, page } = createObserver({ event: (...event) => log.event(...event) });
   const backOff = restartBackOff();
 
   function tell(message: ToFrontDoor): void {
@@ -49,7 +47,8 @@ export async function startFrontDoorProcess(
   }
 
   function receive(message: FromFrontDoor): void {
-    if (message.kind === 'observed') (events[message.name] as (...about: readonly unknown[]) => void)(...message.about);
+    if (message.kind === 'observed')
+      (observer[message.name] as (...about: readonly unknown[]) => void)(...message.about);
     if (message.kind === 'revoked') endTokens(message.digests);
     if (message.kind === 'event') log.event(...message.event);
     if (message.kind === 'bug') log.event('error', 'a bug in the front door', { stack: message.stack });
@@ -84,10 +83,9 @@ export async function startFrontDoorProcess(
   const url = await run();
   hasListened = true;
   return {
-    metrics: metrics.page,
+    metrics: page,
     attach(gateway) {
       ({ log } = gateway);
-      events = joinEvents(metrics.events, gateway.log);
       endTokens = (digests) => gateway.endTokens(digests);
       // The store tells it, where there is one.
       kept = config.shared === undefined ? gateway.kept : undefined;

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { on } from 'node:events';
 import type { Writable } from 'node:stream';
 import type { Admin, AdminView } from './admin/admin.ts';
-import type { Snapshot } from '../core/config/files.ts';
+import type { Snapshot } from './config/snapshot.ts';
 import { metricRows } from '../capabilities/all.ts';
 import { ConfigError } from '../core/config/problems.ts';
 import { type BackOff, createBackOff } from '../core/lib/back-off.ts';

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { metricRows } from '../../src/capabilities/all.ts';
 import { revocationMetrics } from '../../src/capabilities/revocation/metrics.ts';
-import { createFrontDoorMetrics, createMetrics, createOwnMetrics } from '../../src/core/telemetry/metrics.ts';
+import { createMetrics, createOwnMetrics } from '../../src/core/telemetry/metrics.ts';
+import { createObserver } from '../../src/front-door/observer.ts';
 
 /** What dashboards and alert rules name: metric, kind, labels. */
 const pinned = [
@@ -42,14 +43,15 @@ test('R-169: metric names, kinds and labels', async () => {
   expect(rows.toSorted()).toEqual(pinned);
 });
 
-test('R-169: metric names and labels of the front door', async () => {
-  const { events, page } = createFrontDoorMetrics();
-  events.signIn('corporate', 'ok', {});
-  events.consent('approved', { client_id: 'a', scope: 'read' });
-  events.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
-  events.token('made up by a client', 'unsupported_grant_type', {});
-  events.registration('ok');
-  events.grantEnded('refresh_token.reused', { client_id: 'a', subject: 'b', first_used: undefined });
+test('R-169: metric names, labels and log lines of the front door', async () => {
+  const lines: unknown[] = [];
+  const { observer, page } = createObserver({ event: (...line) => void lines.push(line) });
+  observer.signIn('corporate', 'ok', {});
+  observer.consent('approved', { client_id: 'a', scope: 'read' });
+  observer.token('urn:ietf:params:oauth:grant-type:jwt-bearer', 'ok', {});
+  observer.token('made up by a client', 'unsupported_grant_type', {});
+  observer.registration('ok');
+  observer.grantEnded('refresh_token.reused', { client_id: 'a', subject: 'b', first_used: undefined });
   const samples = (await page()).text.split('\n').filter((line) => line.startsWith('sallyport_'));
   expect(samples).toEqual([
     'sallyport_front_door_sign_ins_total{provider="corporate",result="ok"} 1',
@@ -58,6 +60,18 @@ test('R-169: metric names and labels of the front door', async () => {
     'sallyport_front_door_tokens_total{grant="other",result="unsupported_grant_type"} 1',
     'sallyport_front_door_registrations_total{result="ok"} 1',
     'sallyport_front_door_grants_ended_total{why="refresh_token.reused"} 1',
+  ]);
+  expect(lines).toEqual([
+    ['info', 'front door sign-in', { provider: 'corporate', result: 'ok' }],
+    ['info', 'front door consent', { result: 'approved', client_id: 'a', scope: 'read' }],
+    ['debug', 'front door token', { grant: 'jwt_bearer', result: 'ok' }],
+    ['info', 'front door token', { grant: 'other', result: 'unsupported_grant_type' }],
+    ['info', 'front door registration', { result: 'ok' }],
+    [
+      'warn',
+      'front door grant ended',
+      { why: 'refresh_token.reused', client_id: 'a', subject: 'b', first_used: undefined },
+    ],
   ]);
 });
 

@@ -8,7 +8,7 @@ import { loadConfig } from '../../src/serve/config/load.ts';
 import { type RunningFrontDoor, startFrontDoor } from '../../src/front-door/front-door.ts';
 import type { Config } from '../../src/ports/config.ts';
 import type { FrontDoor } from '../../src/ports/front-door.ts';
-import type { FrontDoorObserver } from '../../src/core/model/events.ts';
+import type { FrontDoorObserver } from '../../src/front-door/observer.ts';
 import { type Running, start } from '../../src/serve/start.ts';
 import {
   type IdentityProviderOptions,

@@ -2,8 +2,8 @@ import type { GatewayKeys } from '../../../schema/validators.js';
 import type { ApprovalSettings } from '../../ports/approval-settings.ts';
 import type { ConfigReferents } from '../capability.ts';
 import type { Field } from '../../core/config/field.ts';
-import { serverIn } from '../../core/config/credentials.ts';
-import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
+import { serverIn } from '../../tokens/servers/settings.ts';
+import { ownEndpoint, requireOwnAudience } from '../own-endpoint.ts';
 
 type ApprovalsKeys = NonNullable<GatewayKeys['approvals']>;
 

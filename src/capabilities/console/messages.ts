@@ -7,7 +7,7 @@
 import type { ShownList } from '../../core/model/events.ts';
 import type { WaitingApprovals } from '../operator-approvals.ts';
 import type { ServerState } from '../../ports/authorization-server-client.ts';
-import type { DecisionRecord, LiveMembers } from '../../core/model/decision.ts';
+import type { DecisionRecord } from '../../core/model/decision.ts';
 import type { LockState } from '../../mcp/definitions.ts';
 import type { DescribedKind } from '../../core/model/mcp.ts';
 import { type OutcomeKind, outcomeKinds } from '../../core/model/outcome-kind.ts';
@@ -23,8 +23,24 @@ import type { RatePoint } from './rates.ts';
 
 export type { RatePoint };
 
+/** The members of a record that a row of Live has. */
+export const liveNames = [
+  'at',
+  'id',
+  'address',
+  'path',
+  'route',
+  'reason',
+  'detail',
+  'subject',
+  'clientId',
+  'neededScope',
+  'rule',
+  'kind',
+] as const satisfies readonly (keyof DecisionRecord)[];
+
 /** A decision as a row of Live. */
-export interface DecisionRow extends LiveMembers {
+export interface DecisionRow extends Pick<DecisionRecord, (typeof liveNames)[number]> {
   readonly kind: OutcomeKind;
   /** The tool, or what else was called: of an HTTP route the method and the path. */
   readonly called: string;

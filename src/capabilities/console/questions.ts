@@ -6,8 +6,8 @@
 
 import { Feed, type ProcessObserver, Question } from '../admin.ts';
 import type { Clock } from '../../core/lib/clock.ts';
-import { calledIn, type CommonMembers, type DecisionRecord, liveNames, policyName } from '../../core/model/decision.ts';
-import { type Batch, type DecisionRow, type Filter, type Past, selects } from './messages.ts';
+import { calledIn, type CommonMembers, type DecisionRecord, policyName } from '../../core/model/decision.ts';
+import { type Batch, type DecisionRow, type Filter, liveNames, type Past, selects } from './messages.ts';
 import type { ShownList } from '../../core/model/events.ts';
 import type { RateSlot } from './rates.ts';
 import type { CountedDecision } from './recent-decisions.ts';

@@ -1,5 +1,5 @@
 import type { UpstreamKeys } from '../../../schema/validators.js';
-import { hasCredentials, noCredentials, readCredentials, serverIn } from '../../core/config/credentials.ts';
+import { hasCredentials, noCredentials, readCredentials, serverIn } from '../../tokens/servers/settings.ts';
 import type { Field } from '../../core/config/field.ts';
 import type { AuthorizationServer, ClientCredentials } from '../../core/model/authorization-server.ts';
 import type { Route } from '../../core/model/route.ts';

@@ -9,7 +9,7 @@ import type { Config } from '../../ports/config.ts';
 import type { RevocationState } from '../../ports/revocation.ts';
 import type { Capability } from '../capability.ts';
 import { joinedRevocation, revocationAnswers } from './questions.ts';
-import { insecureIssuer } from '../../core/config/endpoints.ts';
+import { insecureIssuer } from '../../tokens/servers/settings.ts';
 import { revocationSettings } from './slot.ts';
 import type { RevocationSettings } from './sources.ts';
 

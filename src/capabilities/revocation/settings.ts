@@ -2,10 +2,10 @@ import type { EventSourceKeys, GatewayKeys } from '../../../schema/validators.js
 import { issuersOf } from '../../core/model/authorization-server.ts';
 import type { EventSource, RevocationEndpoint, RevocationSettings, RevocationTarget } from './sources.ts';
 import { compilePolicy } from '../../core/policy/compile.ts';
-import { serverIn } from '../../core/config/credentials.ts';
+import { serverIn } from '../../tokens/servers/settings.ts';
 import type { Field } from '../../core/config/field.ts';
 import type { ConfigReferents } from '../capability.ts';
-import { ownEndpoint, requireOwnAudience } from '../../core/config/endpoints.ts';
+import { ownEndpoint, requireOwnAudience } from '../own-endpoint.ts';
 import { entryOf } from '../../core/config/values.ts';
 
 type RevocationKeys = NonNullable<GatewayKeys['revocation']>;

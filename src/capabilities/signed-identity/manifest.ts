@@ -4,7 +4,7 @@
  * @module
  */
 
-import { claimPathMistake } from '../../core/config/claim-path.ts';
+import { claimPathMistake } from '../../policy-files/claim-path.ts';
 import type { Violation } from '../../core/config/schema.ts';
 import type { Config } from '../../ports/config.ts';
 import type { Capability } from '../capability.ts';

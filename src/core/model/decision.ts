@@ -40,8 +40,6 @@ interface MemberRow {
   readonly wire?: { readonly name: string; readonly about: string };
   /** The value for a log line, if it is not that of the record; undefined leaves it out. */
   readonly write?: (value: never) => unknown;
-  /** Whether the console's Live shows it. */
-  readonly isLive?: true;
 }
 
 /** A member that each decision has for itself: a number, or a text of visible ASCII. */
@@ -73,7 +71,6 @@ export const members = {
   at: {
     wire: { name: 'time', about: 'of the decision, RFC 3339' },
     own: 'number',
-    isLive: true,
     of: (_, at) => at,
     write: (at: number) => new Date(at).toISOString(),
   },
@@ -81,7 +78,6 @@ export const members = {
     wire: { name: 'decision', about: 'the id of the decision; the body of a refusal has it too' },
     own: 'text',
     maxLength: UUID_LENGTH,
-    isLive: true,
     of: ({ call }) => call.decision,
   },
   requestId: {
@@ -97,7 +93,6 @@ export const members = {
     wire: { name: 'address', about: 'the address of the client, behind `trusted_proxies` as they report it' },
     own: 'text',
     maxLength: MAX_ADDRESS,
-    isLive: true,
     of: ({ call: { client }, details }) =>
       details?.addresses === false || client === '' ? undefined : client?.slice(0, MAX_ADDRESS),
   },
@@ -108,13 +103,11 @@ export const members = {
     },
     own: 'text',
     maxLength: MAX_PATH,
-    isLive: true,
     of: ({ call: { path = '' }, route, details }) =>
       details?.paths === false || route?.protocol !== 'http' || path === '' ? undefined : path.slice(0, MAX_PATH),
   },
   route: {
     wire: { name: 'route', about: 'the name of the route; absent if the request matches none' },
-    isLive: true,
     of: ({ route }) => route?.name,
   },
   allow: {
@@ -128,22 +121,18 @@ export const members = {
   },
   reason: {
     wire: { name: 'reason', about: '[the reason](reasons.md)' },
-    isLive: true,
     of: (outcome) => refusalIn(outcome)?.reason,
   },
   detail: {
     wire: { name: 'detail', about: 'what was expected and found' },
-    isLive: true,
     of: (outcome) => optional(refusalIn(outcome)?.detail, detach),
   },
   subject: {
     wire: { name: 'subject', about: '`sub` of the token' },
-    isLive: true,
     of: ({ principal }) => principal?.subject,
   },
   clientId: {
     wire: { name: 'client_id', about: 'the client of the token' },
-    isLive: true,
     of: ({ principal }) => principal?.clientId,
   },
   issuer: {
@@ -179,7 +168,6 @@ export const members = {
   },
   neededScope: {
     wire: { name: 'needed_scope', about: 'the scopes that the challenge asked the client to get' },
-    isLive: true,
     of: (outcome) => scopeList(refusalIn(outcome)?.scope),
   },
   policy: {
@@ -191,7 +179,6 @@ export const members = {
   },
   rule: {
     wire: { name: 'rule', about: 'the path in the policy file that decided' },
-    isLive: true,
     of: ({ rule }) => rule,
   },
   input: {
@@ -232,7 +219,6 @@ export const members = {
     of: ({ call }) => call.trace?.traceId,
   },
   kind: {
-    isLive: true,
     of: kindOf,
   },
   form: {
@@ -261,16 +247,8 @@ export type DecisionRecord = {
 /** The members that a log line has. */
 export type LoggedName = MembersWhere<{ readonly wire: object }>;
 
-type OwnMembers = Pick<DecisionRecord, MembersWhere<{ readonly own: string }>>;
 /** The members that decisions on the same call of a caller have in common. */
-export type CommonMembers = Omit<DecisionRecord, keyof OwnMembers>;
-/** The members that Live shows. */
-export type LiveMembers = Pick<DecisionRecord, MembersWhere<{ readonly isLive: true }>>;
-
-/** Their names. */
-export const liveNames = Object.entries(members)
-  .filter(([, row]) => 'isLive' in row)
-  .map(([name]) => name) as readonly (keyof LiveMembers)[];
+export type CommonMembers = Omit<DecisionRecord, MembersWhere<{ readonly own: string }>>;
 
 /** The called tool, or another target, or the method, with the path if it is known. */
 export function calledIn({

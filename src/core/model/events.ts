@@ -1,10 +1,9 @@
-import type { listedClaims } from './recorded-details.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
 import type { Route } from './route.ts';
 import type { Endpoint } from './endpoint.ts';
 
 /** The events of a process, for its metrics, its log and its console. Each room calls those of its own part. */
-export interface Events extends ForwardObserver, StoreObserver, TlsObserver, FrontDoorObserver {
+export interface Events extends ForwardObserver, StoreObserver, TlsObserver {
   readonly decided: (outcome: Outcome) => void;
   /** A call was answered with `status`, by the upstream or by the gateway. */
   readonly answered: (route: Endpoint | undefined, call: Pick<KnownCall, 'method'>, status: number) => void;
@@ -88,30 +87,4 @@ export interface StoreObserver {
   /** The store has become available or unavailable; undefined: none is configured. */
   storeUp(up: boolean | undefined): void;
   storeRequest(operation: StoreOperation, result: StoreResult): void;
-}
-
-/** Observes the front door, for metrics and the log. */
-export interface FrontDoorObserver {
-  signIn(
-    provider: string,
-    result: 'ok' | 'denied' | 'refused' | 'failed' | 'unavailable',
-    about: { readonly subject?: string; readonly claims?: ReturnType<typeof listedClaims>; readonly why?: string },
-  ): void;
-  consent(
-    result: 'approved' | 'denied',
-    about: { readonly client_id: string; readonly scope: string; readonly subject?: string | undefined },
-  ): void;
-  /** An answer of the token endpoint: the `grant_type`, and `ok` or the error. */
-  token(grant: string, result: string, about: { readonly client_id?: string; readonly why?: string }): void;
-  registration(result: string, about?: { readonly client_name?: string; readonly why?: string }): void;
-  /** A grant ended, with all its tokens, because a code or a refresh token of it was presented again. */
-  grantEnded(
-    why: 'refresh_token.reused' | 'authorization_code.reused',
-    about: {
-      readonly client_id: string | undefined;
-      readonly subject: string | undefined;
-      /** When what took its place was issued, or a later one of the chain. */
-      readonly first_used: string | undefined;
-    },
-  ): void;
 }

@@ -22,11 +22,6 @@ const eventNames = Object.keys({
   certificateRefused: true,
   handshakeFailed: true,
   clientCertificateRefused: true,
-  signIn: true,
-  consent: true,
-  token: true,
-  registration: true,
-  grantEnded: true,
 } satisfies Record<keyof Events, true>) as readonly (keyof Events)[];
 
 /** Passes each event to all subscribers that want it, in their order. */

@@ -3,7 +3,6 @@ import type { Events, ShownList } from '../model/events.ts';
 import type { Route } from '../model/route.ts';
 import { decisionLine } from './decision-record.ts';
 import type { JsonLines } from './json-lines.ts';
-import { grantLabel } from './metrics.ts';
 
 /** The events of the decision log. Of a failed request, `sallyport log` shows its decision too. */
 const ofDecisionFile: ReadonlySet<string> = new Set(['request failed', 'approval', 'revocation']);
@@ -99,28 +98,6 @@ export class Log implements Partial<Events> {
 
   clientCertificateRefused(detail: string, peer: string | undefined): void {
     this.event('debug', 'client certificate does not count', { detail, peer });
-  }
-
-  signIn(...[provider, result, about]: Parameters<Events['signIn']>): void {
-    this.event(result === 'ok' ? 'info' : 'warn', 'front door sign-in', { provider, result, ...about });
-  }
-
-  consent(...[result, about]: Parameters<Events['consent']>): void {
-    this.event('info', 'front door consent', { result, ...about });
-  }
-
-  token(...[grant, result, about]: Parameters<Events['token']>): void {
-    const level = result === 'ok' ? 'debug' : 'info';
-    this.event(level, 'front door token', { grant: grantLabel(grant), result, ...about });
-  }
-
-  registration(...[result, about]: Parameters<Events['registration']>): void {
-    this.event('info', 'front door registration', { result, ...about });
-  }
-
-  /** Loud: a token was stolen, or a client lost an answer. */
-  grantEnded(...[why, about]: Parameters<Events['grantEnded']>): void {
-    this.event('warn', 'front door grant ended', { why, ...about });
   }
 
   #has(level: Level): boolean {

@@ -185,39 +185,6 @@ const gatewayMetrics = {
   },
 } as const satisfies Readonly<Record<string, Row>>;
 
-const frontDoorMetrics = {
-  sallyport_front_door_sign_ins_total: {
-    kind: 'counter',
-    help: 'Sign-ins at identity providers',
-    labels: ['provider', 'result'],
-    on: { signIn: (counter, provider, result) => counter.add(1, provider, result) },
-  },
-  sallyport_front_door_consents_total: {
-    kind: 'counter',
-    help: 'Answers to the consent page',
-    labels: ['result'],
-    on: { consent: (counter, result) => counter.add(1, result) },
-  },
-  sallyport_front_door_tokens_total: {
-    kind: 'counter',
-    help: 'Answers of the token endpoint, and refusals of requests of devices',
-    labels: ['grant', 'result'],
-    on: { token: (counter, grant, result) => counter.add(1, grantLabel(grant), result) },
-  },
-  sallyport_front_door_registrations_total: {
-    kind: 'counter',
-    help: 'Clients that registered themselves, and those that were refused',
-    labels: ['result'],
-    on: { registration: (counter, result) => counter.add(1, result) },
-  },
-  sallyport_front_door_grants_ended_total: {
-    kind: 'counter',
-    help: 'Grants that ended because a used code or refresh token was presented again',
-    labels: ['why'],
-    on: { grantEnded: (counter, why) => counter.add(1, why) },
-  },
-} as const satisfies Readonly<Record<string, Row>>;
-
 /** RFC 9110 §9 and RFC 5789; any other method counts as `other`. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
 
@@ -234,22 +201,6 @@ function decisionLabel({ allow, shadow }: Outcome): 'allow' | 'deny' | 'shadow_d
 /** The entry of the policy that lists a tool: a name that a caller made up must not become a time series. */
 function toolLabel(route: Endpoint | undefined, tool: string): string {
   return route?.policy?.toolEntry(tool) ?? 'other';
-}
-
-/** The label of each known `grant_type`. Any other is `other`: clients must not be able to add time series. */
-const grants: Readonly<Record<string, string>> = {
-  authorization_code: 'authorization_code',
-  refresh_token: 'refresh_token',
-  client_credentials: 'client_credentials',
-  'urn:ietf:params:oauth:grant-type:device_code': 'device_code',
-  'urn:ietf:params:oauth:grant-type:jwt-bearer': 'jwt_bearer',
-  // The same one, by a platform's token.
-  workload: 'workload',
-};
-
-/** A `grant_type` as metrics and the log name it. */
-export function grantLabel(grant: string): string {
-  return Object.hasOwn(grants, grant) ? String(grants[grant]) : 'other';
 }
 
 interface MetricsPage {
@@ -277,13 +228,8 @@ export function createMetrics(ofCapabilities: MetricRows): Metrics {
   return metrics;
 }
 
-/** Creates the metrics of the front door, for the process that starts it: they survive its restarts. */
-export function createFrontDoorMetrics(): Metrics {
-  return metricsOf(frontDoorMetrics);
-}
-
 /**
- * Creates the metrics of a capability alone, which are shown where it is on.
+ * Creates metrics with a page of their own, which is shown where the capability or the front door is on.
  *
  * @param measure Called at each scrape: moves what has to be asked for.
  */

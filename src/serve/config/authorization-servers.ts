@@ -6,7 +6,7 @@ import {
 } from '../../core/model/authorization-server.ts';
 import { FRONT_DOOR } from '../../ports/front-door.ts';
 import type { AuthorizationServerKeys, GatewayKeys } from '../../../schema/validators.js';
-import { readCredentials } from '../../core/config/credentials.ts';
+import { readCredentials } from '../../tokens/servers/settings.ts';
 import type { Field } from '../../core/config/field.ts';
 import { FILE, type KeyFiles } from './key-files.ts';
 import { quoted } from '../../core/lib/wording.ts';

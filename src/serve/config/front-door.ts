@@ -16,7 +16,7 @@ import {
   WORKLOAD_PREFIX,
 } from '../../ports/front-door.ts';
 import { entryOf, isSameAddress, issuerUrl, reject } from '../../core/config/values.ts';
-import { readCredentials } from '../../core/config/credentials.ts';
+import { readCredentials } from '../../tokens/servers/settings.ts';
 import { readAdmin, readRate } from './sections.ts';
 import type {
   AuthorizationServerKeys,

@@ -1,6 +1,6 @@
 import type { AuthorizationServer } from '../../core/model/authorization-server.ts';
 import type { TokenForm } from '../../core/model/principal.ts';
-import { supportedForms } from '../../core/config/endpoints.ts';
+import { supportedForms } from '../../capabilities/own-endpoint.ts';
 import type { RouteKeys } from '../../../schema/validators.js';
 import type { Field } from '../../core/config/field.ts';
 

@@ -5,7 +5,7 @@ import type { TokenForm } from '../../core/model/principal.ts';
 import type { Route } from '../../core/model/route.ts';
 import type { CallerRate, ResourceMetadata } from '../../core/model/endpoint.ts';
 import { rootEndpoints } from '../../ports/config.ts';
-import { serverIn } from '../../core/config/credentials.ts';
+import { serverIn } from '../../tokens/servers/settings.ts';
 import { readCallerRate } from './sections.ts';
 import { capabilities } from '../../capabilities/all.ts';
 import type { ReadRoute, SlotEntry } from '../../capabilities/capability.ts';

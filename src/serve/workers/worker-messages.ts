@@ -1,6 +1,6 @@
 /** @module What the primary process and its workers say to each other. */
 
-import type { Snapshot } from '../../core/config/files.ts';
+import type { Snapshot } from '../config/snapshot.ts';
 import type { Certificates } from '../../core/gateway/listen/certificates.ts';
 import type { Fixed } from '../reload.ts';
 import type { StartMessage } from '../start.ts';

@@ -1,14 +1,25 @@
-/** @module The authorization servers that keys name, and the credentials of the gateway at them. */
+/** @module What sections share that name authorization servers: the credentials of the gateway at them, and more. */
 
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject, sign, verify } from 'node:crypto';
-import { parsedJson } from '../lib/json/parsed.ts';
-import type { AuthorizationServer, ClientCredentials } from '../model/authorization-server.ts';
-import type { Field } from './field.ts';
-import { entryOf, reject } from './values.ts';
+import { isLoopbackUrl } from '../../core/lib/ip-address.ts';
+import { parsedJson } from '../../core/lib/json/parsed.ts';
+import type { AuthorizationServer, ClientCredentials } from '../../core/model/authorization-server.ts';
+import { quoted } from '../../core/lib/wording.ts';
+import type { Field } from '../../core/config/field.ts';
+import type { Path } from '../../core/config/problems.ts';
+import type { Violation } from '../../core/config/schema.ts';
+import { entryOf, reject } from '../../core/config/values.ts';
 
 /** A parser that reads the name of a server as the server. */
 export function serverIn(servers: ReadonlyMap<string, AuthorizationServer>): (name: string) => AuthorizationServer {
   return entryOf(servers, 'is not in authorization_servers');
+}
+
+/** The warning about the issuer of the section at `path`, if a party on the way could replace its keys. */
+export function insecureIssuer(path: Path, issuer: string): readonly Violation[] {
+  if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
+  const risk = 'is http and not on loopback: a party on the way can replace its keys; use https';
+  return [{ path: [...path, 'issuer'], part: 'value', message: `${quoted(issuer)} ${risk}` }];
 }
 
 /** A placeholder for credentials that were reported missing. */

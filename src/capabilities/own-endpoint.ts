@@ -1,18 +1,11 @@
-/**
- * What sections share that define an endpoint of the gateway itself, such as the API for approvers.
- *
- * @module
- */
+/** @module What sections share that define an endpoint of the gateway itself, such as the API for approvers. */
 
-import { isLoopbackUrl } from '../lib/ip-address.ts';
-import { quoted } from '../lib/wording.ts';
-import type { AuthorizationServer } from '../model/authorization-server.ts';
-import type { TokenForm } from '../model/principal.ts';
-import type { Route } from '../model/route.ts';
-import type { Endpoint } from '../model/endpoint.ts';
-import type { Field } from './field.ts';
-import type { Path } from './problems.ts';
-import type { Violation } from './schema.ts';
+import { quoted } from '../core/lib/wording.ts';
+import type { AuthorizationServer } from '../core/model/authorization-server.ts';
+import type { TokenForm } from '../core/model/principal.ts';
+import type { Route } from '../core/model/route.ts';
+import type { Endpoint } from '../core/model/endpoint.ts';
+import type { Field } from '../core/config/field.ts';
 
 /** An endpoint that the gateway answers itself: its callers are authenticated as on any route. */
 export function ownEndpoint(
@@ -54,11 +47,4 @@ export function requireOwnAudience(
   const shown = field.present ? field.quoted() : quoted(audience);
   const where = `${shown} is also an audience of route ${other.name}`;
   field.addProblem(`${where}: its callers could ${risk}; choose another one`);
-}
-
-/** The warning about the issuer of the section at `path`, if a party on the way could replace its keys. */
-export function insecureIssuer(path: Path, issuer: string): readonly Violation[] {
-  if (!issuer.startsWith('http:') || isLoopbackUrl(issuer)) return [];
-  const risk = 'is http and not on loopback: a party on the way can replace its keys; use https';
-  return [{ path: [...path, 'issuer'], part: 'value', message: `${quoted(issuer)} ${risk}` }];
 }

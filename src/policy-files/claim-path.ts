@@ -1,5 +1,5 @@
-import { describeValue } from '../lib/json/describe-value.ts';
-import { pointerStep } from '../lib/json/pointer.ts';
+import { describeValue } from '../core/lib/json/describe-value.ts';
+import { pointerStep } from '../core/lib/json/pointer.ts';
 
 /** The mistake in the name of a claim: the path to a member in a notation other than a JSON Pointer. */
 export function claimPathMistake(name: string): string | undefined {
