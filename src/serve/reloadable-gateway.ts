@@ -139,6 +139,7 @@ export async function createReloadableGateway(config: Config, surroundings: Surr
     if ((next.frontDoor ?? next.endpointsAtRoot) !== undefined) {
       serverAnswers ??= (await import('./gateway/server-answers.ts')).createServerAnswers;
     }
+    await processScope.authenticators.prepare(next.authorizationServers.values());
     await capabilities.prepare(next);
     const egress = await openEgress(next, process.env);
     const before = clients;

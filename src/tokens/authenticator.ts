@@ -12,9 +12,9 @@ import type { PresentedToken, RefusedToken } from '../core/model/grant.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
 import type { Endpoint } from '../core/model/endpoint.ts';
 import type { SharedAnswers, Failures } from '../ports/shared.ts';
-import { type Authority, CachedVerifier } from './cached-verifier.ts';
+import { type Authority, CachedVerifier, createMaySee } from './cached-verifier.ts';
 import { notAccepted, notAcceptedOf } from './refusal-detail.ts';
-import { createIntrospector, createMaySee } from './introspection.ts';
+import type { SharedIntrospector } from './introspection.ts';
 import { claimedIssuer, createJwtVerifier, requireAlgorithm, requireType } from './jwt.ts';
 import { KeySource } from './keys.ts';
 import type { Possession } from './possession.ts';
@@ -40,6 +40,8 @@ export interface Authentication {
 
 /** Creates the validation of tokens, first for a configuration, then for a route. */
 export interface Authenticators {
+  /** Loads the code of introspection, if one of `servers` has it. A configuration is prepared before it is used. */
+  prepare(servers: Iterable<AuthorizationServer>): Promise<void>;
   (
     clients: ReadonlyMap<string, AuthorizationServerClient>,
     scopeHierarchy: Config['scopeHierarchy'],
@@ -74,6 +76,8 @@ export function createAuthenticators(
   onRefused?: (refused: RefusedToken) => void,
 ): Authenticators {
   const keySources = new WeakMap<AuthorizationServerClient, KeySource>();
+  /** Undefined until a configuration has `introspection`. */
+  let introspection: typeof import('./introspection.ts') | undefined;
   let trust: Trust = { clients: new Map(), scopeHierarchy: new Map(), authorities: new Map(), verifiers: new Map() };
 
   const authenticators = (
@@ -104,7 +108,12 @@ export function createAuthenticators(
     };
   };
   const keySet = (name: string): KeySetState | undefined => trust.authorities.get(name)?.keys.state();
-  return Object.assign(authenticators, { revoke, drop, keySet });
+  return Object.assign(authenticators, { prepare, revoke, drop, keySet });
+
+  async function prepare(servers: Iterable<AuthorizationServer>): Promise<void> {
+    if ([...servers].some((server) => server.introspection !== undefined))
+      introspection ??= await import('./introspection.ts');
+  }
 
   function revoke(name: string, key: string): void {
     const authority = trust.authorities.get(name);
@@ -134,8 +143,17 @@ export function createAuthenticators(
       cacheMs: server.introspection?.cacheMs ?? 0,
       maySee: createMaySee(server.introspection?.prefix, prefixes),
       verify: server.jwt && createJwtVerifier(server, keys, scopeHierarchy, clock),
-      introspect: server.introspection && createIntrospector(client, keys, scopeHierarchy, clock, answers),
+      introspect: server.introspection && introspectorOf(client, keys, scopeHierarchy),
     };
+  }
+
+  function introspectorOf(
+    client: AuthorizationServerClient,
+    keys: KeySource,
+    scopeHierarchy: Config['scopeHierarchy'],
+  ): SharedIntrospector {
+    if (introspection === undefined) throw new TypeError('a configuration is prepared first');
+    return introspection.createIntrospector(client, keys, scopeHierarchy, clock, answers);
   }
 
   function keysOf(client: AuthorizationServerClient): KeySource {

@@ -9,13 +9,7 @@ import type { Failures } from '../ports/shared.ts';
 import type { Principal, TokenForm } from '../core/model/principal.ts';
 import type { Route } from '../core/model/route.ts';
 import { notAccepted } from './refusal-detail.ts';
-import {
-  type Introspector,
-  type SharedIntrospector,
-  introspectAtEach,
-  shortestReuse,
-  type TokenAuthority,
-} from './introspection.ts';
+import type { Introspected, Introspector, SharedIntrospector } from './introspection.ts';
 import { claimedIssuer, encryptedToken, isEncrypted, type JwtVerifier } from './jwt.ts';
 import type { KeySource } from './keys.ts';
 import { AnswerCache, type Answer, type AnswerSource } from './answer-cache.ts';
@@ -28,13 +22,33 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const LONGEST_REFUSAL_MS = 5_000;
 
 /** An authorization server as a validator of tokens. */
-export interface Authority extends TokenAuthority {
+export interface Authority {
   readonly issuer: string;
   /** The `iss` values of its tokens, {@link issuer} among them. */
   readonly issuers: readonly string[];
   readonly keys: KeySource;
   readonly verify: JwtVerifier | undefined;
+  /** Undefined if it introspects no tokens. */
   readonly introspect: SharedIntrospector | undefined;
+  /** The longest reuse of its introspection answers. */
+  readonly cacheMs: number;
+  /** Whether the gateway may show it this opaque token. */
+  readonly maySee: (token: string) => boolean;
+}
+
+type IntrospectingAuthority = Authority & { readonly introspect: SharedIntrospector };
+
+/**
+ * Creates the check whether a server may see an opaque token: if the token has the server's prefix, or, for a server
+ * without a prefix, if it has the prefix of no configured server. Otherwise a server could collect the tokens of
+ * another server and use them here as its own client.
+ *
+ * @param prefix The prefix of the server.
+ * @param prefixes The prefixes of all configured servers, also of those that the route does not trust.
+ */
+export function createMaySee(prefix: string | undefined, prefixes: readonly string[]): Authority['maySee'] {
+  if (prefix !== undefined) return (token) => token.startsWith(prefix);
+  return (token) => !prefixes.some((other) => token.startsWith(other));
 }
 
 interface VerifiedToken {
@@ -142,10 +156,7 @@ export class CachedVerifier {
       throw new Denial('token.issuer', detail);
     }
     if (issuer !== undefined && first.verify !== undefined) return signatureCheck(token, first, first.verify);
-    return introspectionCheck(
-      token,
-      trusted.filter(({ introspect }) => introspect !== undefined),
-    );
+    return introspectionCheck(token, trusted.filter(introspects));
   }
 
   #source(
@@ -188,17 +199,49 @@ function signatureCheck(token: AccessToken, { issuer, keys }: Authority, verify:
   };
 }
 
-function introspectionCheck(token: AccessToken, asked: readonly Authority[]): TokenCheck {
+function introspects(authority: Authority): authority is IntrospectingAuthority {
+  return authority.introspect !== undefined;
+}
+
+function introspectionCheck(token: AccessToken, asked: readonly IntrospectingAuthority[]): TokenCheck {
   return {
     issuers: asked.map(({ issuer }) => issuer),
     asksServers: asked.length > 0,
-    refusalMs: Math.min(shortestReuse(asked), LONGEST_REFUSAL_MS),
+    refusalMs: Math.min(...asked.map(({ cacheMs }) => cacheMs), LONGEST_REFUSAL_MS),
     async validate(by, client) {
       const onBehalfOf = client && addressBlock(client);
       const { principal, reusableUntil } = await introspectAtEach(token, asked, by, onBehalfOf);
       return { value: { principal, by: undefined }, expiresAt: reusableUntil, bytes: introspectedBytes(principal) };
     },
   };
+}
+
+/**
+ * Introspects a token at each server in the configured order until one knows it. While one server is unavailable, "not
+ * active" from the others is no answer.
+ *
+ * @throws {Denial} `token.inactive` if no server knows it, `token.*` of the first that refuses it,
+ *   `authorization_server.unavailable`.
+ */
+export async function introspectAtEach(
+  token: string,
+  asked: readonly { readonly introspect: Introspector }[],
+  by: keyof Introspector,
+  onBehalfOf?: string,
+): Promise<Introspected> {
+  let unavailable: unknown;
+  for (const { introspect } of asked) {
+    try {
+      const outcome = await introspect[by](token, onBehalfOf);
+      if (outcome.principal !== undefined) return outcome;
+    } catch (error) {
+      if (!(error instanceof Denial) || error.reason !== 'authorization_server.unavailable') throw error;
+      unavailable = error;
+    }
+  }
+  if (unavailable !== undefined) throw unavailable;
+  const detail = 'no trusted authorization server reports it as active';
+  throw new Denial('token.inactive', isEncrypted(token) ? `${detail}: ${encryptedToken}` : detail);
 }
 
 /** Why a route refuses tokens of `form`. The token may be garbage: only a setting that is missing is named. */

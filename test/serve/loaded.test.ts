@@ -64,6 +64,7 @@ const features = {
   'decision points': /^src\/capabilities\/decision-points\/(?:decision-point|question|doctor)\.ts/,
   'forward auth': /^src\/capabilities\/forward-auth\/(?:forward-auth|original-request|permit-headers)\.ts/,
   exchange: /^src\/capabilities\/exchange\/(?:credential-source|issued-token|token-exchange|doctor)\.ts/,
+  'opaque tokens': /^src\/tokens\/introspection(?:-answer)?\.ts/,
   possession: /^src\/capabilities\/possession\/(?:proof-check|dpop-proof)\.ts/,
   revocation:
     /^src\/capabilities\/revocation\/(?:delivery|effects|endpoints|keeper|receiver|revocations|security-event|subjects|transmitter|revocation-store)\.ts/,
@@ -86,13 +87,13 @@ test.each(['src/commands/serve.ts', 'src/serve/workers/primary.ts', 'src/serve/w
 
 describe('a process', () => {
   /** The modules that `serve` loads until it has answered a call and ended. */
-  async function loads(more: string, entry: string): Promise<readonly string[]> {
+  async function loads(more: string, entry: string, server = ''): Promise<readonly string[]> {
     const [issuer, upstream] = [await forThisTest(startIssuer()), await forThisTest(startUpstream())];
     const yaml = `
 public_url: http://gateway.test
 listen: 127.0.0.1:0
 admin: { listen: '127.0.0.1:0' }
-authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] } } }
+authorization_servers: { main: { issuer: "${issuer.url}", jwt: { algorithms: [RS256] }${server} } }
 ${more}
 `;
     const files = { 'policies/tools.yaml': `tools: { pay: ${entry} }` };
@@ -145,7 +146,9 @@ shared: redis://127.0.0.1:1
 session_key: k3y-of-at-least-thirty-two-characters
 on_store_failure: open
 `;
-      const loaded = await loads(on + route(', decision_point: acme') + api, '{ approval: { by: {}, self: true } }');
+      const entry = '{ approval: { by: {}, self: true } }';
+      const opaque = ', introspection: { client_id: gateway, client_secret: secret }';
+      const loaded = await loads(on + route(', decision_point: acme') + api, entry, opaque);
       for (const pattern of Object.values(features))
         expect(loaded.filter((each) => pattern.test(each))).not.toEqual([]);
       expect(collector.spans.map(({ name }) => name)).toContain('POST /mcp');

@@ -45,6 +45,9 @@ const revocation = createRevocationGuard(
 const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const jwtText = `${part({ alg: 'ES256' })}.${part({})}.AA`;
 
+const authenticators = createAuthenticators(() => {}, Date.now);
+await authenticators.prepare(servers);
+
 /** What a route makes of a caller whose token was validated under another configuration. */
 function accept(
   otherwise: Partial<Principal>,
@@ -53,7 +56,6 @@ function accept(
   guard: typeof revocation | null = revocation,
 ): Principal {
   const clients = new Map(servers.map((server) => [server.name, { server } as AuthorizationServerClient]));
-  const authenticators = createAuthenticators(() => {}, Date.now);
   const whole = { authorizationServers: servers, audiences: ['r', 's'], tokens: new Set(['jwt', 'opaque']), ...route };
   return authenticators(
     clients,

@@ -1,6 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Authority, CachedVerifier, tokenKey } from '../../src/tokens/cached-verifier.ts';
+import {
+  type Authority,
+  CachedVerifier,
+  createMaySee,
+  introspectAtEach,
+  tokenKey,
+} from '../../src/tokens/cached-verifier.ts';
+import type { Introspected, IntrospectionOutcome, Introspector } from '../../src/tokens/introspection.ts';
 import type { Call } from '../../src/core/model/call.ts';
 import { Denial } from '../../src/core/model/denial.ts';
 import type { RefusedToken } from '../../src/core/model/grant.ts';
@@ -266,6 +273,22 @@ describe('an opaque token', () => {
     },
   );
 
+  test('that was refused is asked about again after the shortest reuse that the asked servers allow', async () => {
+    const silent = authorityOf('https://silent.example', { cacheMs: 0, introspect: undefined });
+    const other = authorityOf('https://other.example', { cacheMs: 2_000 });
+    verifier = create(silent, authorityOf(issuer, { cacheMs: 3_000 }), other);
+    say = () => inactive;
+    for (const [later, times] of [
+      [0, 1],
+      [1_999, 1],
+      [1, 2],
+    ] as const) {
+      now += later;
+      await expect(authenticate('t')).rejects.toMatchObject({ reason: 'token.inactive' });
+      expect(asked).toHaveLength(times);
+    }
+  });
+
   test.for([away, new Denial('failures.exceeded', 'slow down'), new TypeError('ours')])(
     'about which nothing was said is asked about again: %s',
     async (error) => {
@@ -377,4 +400,65 @@ describe('revalidation', () => {
     for (const token of ['t', 'u', 'v']) await authenticate(token);
     expect(asked.slice(3)).toEqual(['known for 192.0.2.1: t', 'known for 192.0.2.1: u']);
   });
+});
+
+describe('introspection at several servers', () => {
+  type IntrospectingServer = { readonly introspect: Introspector };
+
+  const known = { principal: {}, reusableUntil: 5 } as Introspected;
+  const refusal = new Denial('token.claims', 'sub is not a string');
+
+  /** A server that says this of every token; undefined: it knows none. */
+  function saying(name: string, answer: Introspected | Error | undefined): IntrospectingServer {
+    const say =
+      (how: string) =>
+      (token: string, onBehalfOf?: string): Promise<IntrospectionOutcome> => {
+        asked.push(`${name} ${how} ${token} ${onBehalfOf}`);
+        return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? { principal: undefined });
+      };
+    return { introspect: { known: say('known'), afresh: say('afresh') } };
+  }
+
+  async function ask(servers: readonly IntrospectingServer[], by: keyof Introspector = 'known'): Promise<unknown> {
+    asked = [];
+    return introspectAtEach('t', servers, by, '192.0.2.1');
+  }
+
+  test('asks each server in turn, on behalf of the caller, until one knows the token', async () => {
+    expect(await ask([saying('a', undefined), saying('b', known), saying('c', known)])).toBe(known);
+    expect(asked).toEqual(['a known t 192.0.2.1', 'b known t 192.0.2.1']);
+    await ask([saying('a', known)], 'afresh');
+    expect(asked).toEqual(['a afresh t 192.0.2.1']);
+  });
+
+  test('refuses a token that no server knows', async () => {
+    const inactive = { reason: 'token.inactive', detail: 'no trusted authorization server reports it as active' };
+    await expect(ask([saying('a', undefined), saying('b', undefined)])).rejects.toMatchObject(inactive);
+    await expect(ask([])).rejects.toMatchObject(inactive);
+  });
+
+  test('stops at the first refusal and at a bug', async () => {
+    await expect(ask([saying('a', undefined), saying('b', refusal), saying('c', known)])).rejects.toBe(refusal);
+    const bug = new TypeError('ours');
+    await expect(ask([saying('a', bug), saying('b', known)])).rejects.toBe(bug);
+  });
+
+  test('while one server is unavailable, the others can accept but not refuse a token', async () => {
+    expect(await ask([saying('a', away), saying('b', known)])).toBe(known);
+    await expect(ask([saying('a', away), saying('b', undefined)])).rejects.toBe(away);
+    await expect(ask([saying('a', away), saying('b', refusal)])).rejects.toBe(refusal);
+  });
+});
+
+test.for<[isShown: boolean, token: string, prefix: string | undefined, why: string]>([
+  [true, 'one_t', 'one_', 'its prefix'],
+  [false, 'two_t', 'one_', 'the prefix of another server'],
+  [false, 't', 'one_', 'no prefix'],
+  [false, 't_one_', 'one_', 'its prefix at the end'],
+  [true, 't', undefined, 'no prefix'],
+  [true, 't_one_', undefined, 'the prefix of another server at the end'],
+  [false, 'one_t', undefined, 'the prefix of another server'],
+  [false, 'two_t', undefined, 'the prefix of a third server'],
+])('shows (%s) the opaque token %s to a server with the prefix %s: it has %s', ([isShown, token, prefix]) => {
+  expect(createMaySee(prefix, ['one_', 'two_'])(token)).toBe(isShown);
 });

@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest';
-import {
-  createIntrospector,
-  type Introspected,
-  type IntrospectionOutcome,
-  type Introspector,
-  createMaySee,
-  introspectAtEach,
-  shortestReuse,
-  type TokenAuthority,
-} from '../../src/tokens/introspection.ts';
+import { createIntrospector } from '../../src/tokens/introspection.ts';
 import type { KeySource } from '../../src/tokens/keys.ts';
 import type { Introspection } from '../../src/core/model/authorization-server.ts';
 import type { AuthorizationServerClient, ServerAnswer } from '../../src/ports/authorization-server-client.ts';
 import type { Principal } from '../../src/core/model/principal.ts';
-import { Denial } from '../../src/core/model/denial.ts';
 import type { SharedAnswers } from '../../src/ports/shared.ts';
 
 const endpoint = 'https://as.example/introspect?tenant=secret';
@@ -110,68 +100,4 @@ test('reads only status 204 as an inactive token in place of a phantom token', a
   await expect(introspect({ status: 202, body: { active: false } }, signed)).rejects.toMatchObject({
     reason: unavailable,
   });
-});
-
-const known = { principal: {}, reusableUntil: 5 } as Introspected;
-const away = new Denial('authorization_server.unavailable', 'away');
-const refusal = new Denial('token.claims', 'sub is not a string');
-
-/** A server that says this of every token; undefined: it knows none. */
-function saying(name: string, answer: Introspected | Error | undefined, cacheMs = 30_000): TokenAuthority {
-  const say =
-    (how: string) =>
-    (token: string, onBehalfOf?: string): Promise<IntrospectionOutcome> => {
-      asked.push(`${name} ${how} ${token} ${onBehalfOf}`);
-      return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? { principal: undefined });
-    };
-  return { cacheMs, maySee: () => true, introspect: { known: say('known'), afresh: say('afresh') } };
-}
-
-const silent: TokenAuthority = { cacheMs: 0, maySee: () => true, introspect: undefined };
-
-async function ask(authorities: readonly TokenAuthority[], by: keyof Introspector = 'known'): Promise<unknown> {
-  asked = [];
-  return introspectAtEach('t', authorities, by, '192.0.2.1');
-}
-
-test('asks each server in turn, on behalf of the caller, until one knows the token', async () => {
-  expect(await ask([silent, saying('a', undefined), saying('b', known), saying('c', known)])).toBe(known);
-  expect(asked).toEqual(['a known t 192.0.2.1', 'b known t 192.0.2.1']);
-  await ask([saying('a', known)], 'afresh');
-  expect(asked).toEqual(['a afresh t 192.0.2.1']);
-});
-
-test('refuses a token that no server knows', async () => {
-  const inactive = { reason: 'token.inactive', detail: 'no trusted authorization server reports it as active' };
-  await expect(ask([saying('a', undefined), silent, saying('b', undefined)])).rejects.toMatchObject(inactive);
-  await expect(ask([])).rejects.toMatchObject(inactive);
-});
-
-test('stops at the first refusal and at a bug', async () => {
-  await expect(ask([saying('a', undefined), saying('b', refusal), saying('c', known)])).rejects.toBe(refusal);
-  const bug = new TypeError('ours');
-  await expect(ask([saying('a', bug), saying('b', known)])).rejects.toBe(bug);
-});
-
-test('while one server is unavailable, the others can accept but not refuse a token', async () => {
-  expect(await ask([saying('a', away), saying('b', known)])).toBe(known);
-  await expect(ask([saying('a', away), saying('b', undefined)])).rejects.toBe(away);
-  await expect(ask([saying('a', away), saying('b', refusal)])).rejects.toBe(refusal);
-});
-
-test('caches a refusal for the shortest time that the asked servers allow', () => {
-  expect(shortestReuse([saying('a', undefined, 9), silent, saying('b', undefined, 7)])).toBe(7);
-});
-
-test.for<[isShown: boolean, token: string, prefix: string | undefined, why: string]>([
-  [true, 'one_t', 'one_', 'its prefix'],
-  [false, 'two_t', 'one_', 'the prefix of another server'],
-  [false, 't', 'one_', 'no prefix'],
-  [false, 't_one_', 'one_', 'its prefix at the end'],
-  [true, 't', undefined, 'no prefix'],
-  [true, 't_one_', undefined, 'the prefix of another server at the end'],
-  [false, 'one_t', undefined, 'the prefix of another server'],
-  [false, 'two_t', undefined, 'the prefix of a third server'],
-])('shows (%s) the opaque token %s to a server with the prefix %s: it has %s', ([isShown, token, prefix]) => {
-  expect(createMaySee(prefix, ['one_', 'two_'])(token)).toBe(isShown);
 });

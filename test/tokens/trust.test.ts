@@ -23,12 +23,19 @@ let published: readonly object[];
 let onAnswer: () => void;
 let authenticators: Authenticators;
 
-beforeEach(() => {
+/** Creates authenticators that are prepared for servers with introspection. */
+async function prepared(...parts: Parameters<typeof createAuthenticators>): Promise<Authenticators> {
+  const created = createAuthenticators(...parts);
+  await created.prepare([a.server]);
+  return created;
+}
+
+beforeEach(async () => {
   asked = [];
   isActive = true;
   published = [key.publicJwk];
   onAnswer = () => {};
-  authenticators = createAuthenticators(() => {}, Date.now);
+  authenticators = await prepared(() => {}, Date.now);
 });
 
 /** A server that knows every opaque token, and publishes one key. */
@@ -210,7 +217,7 @@ test('the key set of a server is known after a token of it was verified', async 
 test('a refused JWT counts as made up, unless a cache has it as valid', async () => {
   let now = Date.now();
   const madeUp: boolean[] = [];
-  authenticators = createAuthenticators(
+  authenticators = await prepared(
     () => {},
     () => now,
     undefined,
@@ -223,6 +230,24 @@ test('a refused JWT counts as made up, unless a cache has it as valid', async ()
   for (let times = 0; times < 2; times += 1)
     await expect(show(on({}), token)).rejects.toMatchObject({ reason: 'token.key' });
   expect(madeUp).toEqual([false, true]);
+});
+
+describe('a configuration with introspection', () => {
+  const without = { introspection: undefined };
+
+  test('needs to be prepared for it', async () => {
+    authenticators = createAuthenticators(() => {}, Date.now);
+    await authenticators.prepare([clientOf('a', without).server]);
+    expect(() => configured([a])).toThrow('a configuration is prepared first');
+    expect(() => configured([clientOf('a', without)])).not.toThrow();
+  });
+
+  test('is prepared by any of its servers, and later ones without introspection change nothing', async () => {
+    authenticators = createAuthenticators(() => {}, Date.now);
+    await authenticators.prepare([clientOf('b', without).server, a.server]);
+    await authenticators.prepare([clientOf('b', without).server]);
+    expect(await show(configured([a]))).toMatchObject({ subject: 'alice' });
+  });
 });
 
 describe('a token that its server has revoked', () => {
@@ -239,9 +264,9 @@ describe('a token that its server has revoked', () => {
       kept.delete(place);
     },
   };
-  beforeEach(() => {
+  beforeEach(async () => {
     [refused, deleted, kept] = [[], [], new Map()];
-    authenticators = createAuthenticators(
+    authenticators = await prepared(
       () => {},
       Date.now,
       answers,
@@ -328,7 +353,7 @@ describe('a token that its server has revoked', () => {
   });
 
   test('needs neither a shared store nor an observer', async () => {
-    authenticators = createAuthenticators(() => {}, Date.now);
+    authenticators = await prepared(() => {}, Date.now);
     const main = on({});
     await show(main);
     authenticators.drop(() => true);

@@ -47,10 +47,10 @@ const harmlessFields: ReadonlySet<string> = new Set(
     'x-datadog-sampling-priority',
   ].flatMap((names) => names.split(' ')),
 );
-/** On an MCP route the gateway compares these with the message, or gives the upstream its own. */
-const harmlessOnMcp: ReadonlySet<string> = new Set(
-  'mcp-method mcp-name mcp-protocol-version mcp-session-id last-event-id'.split(' '),
-);
+/** On an MCP route, the revision of the message, or what the gateway gives the upstream as its own. */
+const harmlessOnMcp: ReadonlySet<string> = new Set(['mcp-protocol-version', 'mcp-session-id', 'last-event-id']);
+/** The gateway compares these with a message of a modern revision, and with no other. */
+const comparedWithMessage: ReadonlySet<string> = new Set(['mcp-method', 'mcp-name']);
 /** Fields whose values are credentials of the caller: approvers see a digest. */
 const credentialFields: ReadonlySet<string> = new Set(
   'cookie api-key apikey x-api-key x-auth-token x-csrf-token x-xsrf-token'.split(' '),
@@ -65,7 +65,7 @@ export interface BoundCall {
 
 /** The call that an approval is for, of one caller. Numbers keep their digits. */
 export function boundCall(
-  route: Pick<Route, 'name' | 'path' | 'protocol'>,
+  route: Pick<Route, 'name' | 'path'>,
   {
     call,
     action,
@@ -73,13 +73,13 @@ export function boundCall(
     caller,
   }: {
     readonly call: Pick<Call, 'method' | 'path' | 'query' | 'fields'>;
-    readonly action: Pick<Action, 'attempt' | 'body' | 'continues'>;
+    readonly action: Pick<Action, 'attempt' | 'era' | 'body' | 'continues'>;
     readonly needed: Pick<NeededApproval, 'rules' | 'shows'> & Partial<Pick<NeededApproval, 'asker'>>;
     readonly caller: ApprovalRequest['caller'];
   },
 ): BoundCall {
-  const { attempt } = action;
-  const fields = boundFields(call.fields, route.protocol);
+  const { attempt, era } = action;
+  const fields = boundFields(call.fields, era);
   const headers = fields.length === 0 ? {} : { headers: Object.fromEntries(fields) };
   const party = { route: route.name, rules: needed.rules, caller, asker: needed.asker, ...headers };
   const unshownHeaders = fields.length === 0 ? {} : { headers: Object.fromEntries(fields.map(readable)) };
@@ -126,13 +126,22 @@ function boundMessage({ body, continues }: Pick<Action, 'body' | 'continues'>): 
 type BoundField = readonly [name: string, values: readonly string[]];
 
 /** The header fields that reach an upstream, which may act on them, but for those that are known as harmless. */
-function boundFields({ names, raw, connection }: Call['fields'], protocol: Route['protocol']): readonly BoundField[] {
+function boundFields({ names, raw, connection }: Call['fields'], era: Action['era']): readonly BoundField[] {
   const nominated = connection === undefined ? undefined : nominatedBy(connection);
   const found = new Map<string, string[]>();
   for (const [index, name] of names.entries()) {
     const plain = plainFieldName(name);
-    const isHarmless = name === plain && (harmlessFields.has(name) || (protocol === 'mcp' && harmlessOnMcp.has(name)));
-    if (isHarmless || hopByHop.has(plain) || isNeverFromClients(plain) || nominated?.has(name) === true) continue;
+    const isHarmless =
+      harmlessFields.has(name) ||
+      (era !== undefined && harmlessOnMcp.has(name)) ||
+      (era === 'modern' && comparedWithMessage.has(name));
+    if (
+      (isHarmless && name === plain) ||
+      hopByHop.has(plain) ||
+      isNeverFromClients(plain) ||
+      nominated?.has(name) === true
+    )
+      continue;
     const field = raw[2 * index + 1] as string;
     const value = name === 'cookie' ? withoutCookies(ownCookies.all, field) : field;
     if (name !== 'cookie' || value !== '') found.set(name, [...(found.get(name) ?? []), value]);

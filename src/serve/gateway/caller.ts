@@ -27,7 +27,9 @@ import type { Route } from '../../core/model/route.ts';
  * @throws {Denial} as the route would refuse it.
  */
 export async function callerOf(token: string, route: Route, config: Config): Promise<Principal> {
-  return withServers(config, (clients) => authenticationOn(route, config, clients).revalidate(presented(token)));
+  return withServers(config, async (clients) =>
+    (await authenticationOn(route, config, clients)).revalidate(presented(token)),
+  );
 }
 
 /**
@@ -38,7 +40,7 @@ export async function callerOf(token: string, route: Route, config: Config): Pro
  */
 export async function callerFields(token: string, route: Route, config: Config): Promise<Headers> {
   return withServers(config, async (clients) => {
-    const authentication = authenticationOn(route, config, clients);
+    const authentication = await authenticationOn(route, config, clients);
     const held = presented(token);
     const principal = await authentication.revalidate(held);
     const revalidate: RouteParts['revalidate'] = (each) => authentication.revalidate(each);
@@ -94,8 +96,10 @@ async function withServers<Result>(config: Config, use: (clients: Clients) => Pr
   }
 }
 
-function authenticationOn(route: Route, { scopeHierarchy }: Config, clients: Clients): Authentication {
-  return createAuthenticators(() => {}, Date.now)(clients, scopeHierarchy, unlimitedFailures)(route, unproved);
+async function authenticationOn(route: Route, config: Config, clients: Clients): Promise<Authentication> {
+  const authenticators = createAuthenticators(() => {}, Date.now);
+  await authenticators.prepare(config.authorizationServers.values());
+  return authenticators(clients, config.scopeHierarchy, unlimitedFailures)(route, unproved);
 }
 
 const unproved = (principal: Principal): Principal => principal;

@@ -15,18 +15,20 @@ interface Sent {
   readonly asker?: string;
   /** Default: the endpoint of the route. */
   readonly target?: string;
+  /** Of an MCP message; default: a modern one. */
+  readonly era?: 'legacy' | 'modern';
 }
 
 function sent(
   attempt: Attempt,
-  { headers = {}, shows, continues, asker, target = '/x' }: Sent,
+  { headers = {}, shows, continues, asker, target = '/x', era = 'modern' }: Sent,
   body: Buffer | undefined,
 ): BoundCall {
   const [path, query] = target.split('?', 2);
   const names = Object.keys(headers);
   const fields = { raw: Object.entries(headers).flat(), names: names.map((name) => name.toLowerCase()) };
   return boundCall(
-    { name: 'r', path: '/x', protocol: attempt.kind === 'mcp' ? 'mcp' : 'http' },
+    { name: 'r', path: '/x' },
     {
       call: {
         method: 'DELETE',
@@ -34,7 +36,7 @@ function sent(
         query: query === undefined ? '' : `?${query}`,
         fields: { ...fields, connection: headers['connection'] },
       } as unknown as Call,
-      action: { attempt, body, continues },
+      action: { attempt, era: attempt.kind === 'mcp' ? era : undefined, body, continues },
       needed: { rules: ['x'], shows, asker },
       caller: { issuer: 'https://as.example', subject: 'alice', client: 'agent' },
     },
@@ -103,6 +105,12 @@ describe('is bound, counted and can be unfolded', () => {
     const request = http({ target });
     expect(request.digest).not.toBe(http().digest);
     expect(request.shown.path).toBe(target);
+  });
+
+  test.each(['Mcp-Method', 'Mcp-Name'])('%s of a legacy message, with which nothing compared it', (name) => {
+    const call = mcp({}, { era: 'legacy', headers: { [name]: 'other', 'Mcp-Session-Id': 's' } });
+    expect(call.digest).not.toBe(mcp({}, { era: 'legacy' }).digest);
+    expect(unshownIn(call)).toEqual({ headers: { [name.toLowerCase()]: 'other' } });
   });
 
   test('a header field of an HTTP request', () => {
@@ -174,6 +182,8 @@ describe('differs between two requests for the same call', () => {
           'X-Forwarded-For': '1.2.3.4',
           'X-Request-Id': 'x',
           'Mcp-Session-Id': 's',
+          'Mcp-Protocol-Version': '2026-07-28',
+          'Mcp-Method': 'tools/call',
           'Mcp-Name': 'pay',
           connection: 'close, x-hop',
           'X-Hop': 'not forwarded',
