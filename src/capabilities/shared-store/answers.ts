@@ -1,3 +1,4 @@
+import { writtenJson } from '../../core/lib/json/parsed.ts';
 import type { Clock } from '../../core/lib/clock.ts';
 import type { KeptAnswer, SharedAnswers } from '../../ports/shared.ts';
 import type { StoreResult } from '../../core/model/events.ts';
@@ -48,7 +49,7 @@ export function createSharedAnswers(
       if (leftMs <= 0) return;
       const place = sealing.place(`answer:${kind}`, key);
       const kept: KeptAnswer = { answer, expiresAt };
-      const text = writable(kept);
+      const text = writtenJson(kept);
       if (text === undefined) return;
       const sealed = sealing.seal(place, text);
       if (sealed.length > MAX_BYTES) return;
@@ -61,15 +62,6 @@ export function createSharedAnswers(
       connection.run('delete', place, (client) => client.del(place)).catch(() => {});
     },
   };
-}
-
-/** The answer as JSON; undefined if it is nested thousands of levels deep, which JSON.stringify cannot write. */
-function writable(kept: KeptAnswer): string | undefined {
-  try {
-    return JSON.stringify(kept);
-  } catch {
-    return undefined;
-  }
 }
 
 function resultOf(found: StoredAnswer): StoreResult {

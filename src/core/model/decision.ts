@@ -5,6 +5,7 @@
  * @module
  */
 
+import { writtenJson } from '../lib/json/parsed.ts';
 import { remembered } from '../lib/remembered.ts';
 import type { Denial, ShadowDenial } from './denial.ts';
 import type { KnownCall, Outcome } from './outcome.ts';
@@ -363,12 +364,7 @@ function callerInput(principal: Principal, policy: Policy): DecisionInput {
 }
 
 function isShort(value: unknown): boolean {
-  try {
-    return (JSON.stringify(value) ?? '').length <= MAX_LENGTH;
-  } catch {
-    // A value thousands of levels deep: JSON.parse can read it, but JSON.stringify cannot write it.
-    return false;
-  }
+  return (writtenJson(value)?.length ?? Infinity) <= MAX_LENGTH;
 }
 
 function scopeList(scopes: readonly string[] = []): string | undefined {

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../lib/json/canonical.ts';
 import { hasDigits } from '../lib/json/lossless.ts';
+import { writtenJson } from '../lib/json/parsed.ts';
 import { unreachable } from '../lib/json/pointer.ts';
 import type { RecordDetails, RecordedClaim } from './outcome.ts';
 import { type Attempt, calledTool } from './policy.ts';
@@ -29,16 +30,7 @@ export function listedClaims(
 
 function plain(value: unknown): string | number | boolean {
   if (typeof value === 'boolean' || typeof value === 'number') return value;
-  return (typeof value === 'string' ? value : json(value)).slice(0, MAX_LENGTH);
-}
-
-function json(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? '';
-  } catch {
-    // A value thousands of levels deep: JSON.parse can read it, but JSON.stringify cannot write it.
-    return '';
-  }
+  return (typeof value === 'string' ? value : (writtenJson(value) ?? '')).slice(0, MAX_LENGTH);
 }
 
 type ListedClaims = ReturnType<typeof listedClaims>;

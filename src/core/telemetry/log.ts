@@ -57,30 +57,15 @@ export class Log implements Partial<Events> {
   }
 
   /** In the decision log too, for `sallyport replay`. */
-  returned({ id, decision }: KnownCall, { name }: Route, detail: string): void {
-    if (!this.#has('info') || this.#settings.decisions !== 'all') return;
-    const time = new Date().toISOString();
-    const line = { time, level: 'info', msg: 'settled', decision, request_id: id, route: name, detail };
-    this.#writeDecision(JSON.stringify(line));
+  returned(call: KnownCall, route: Route, detail: string): void {
+    if (this.#settings.decisions === 'all') this.#writeAbout('settled', call, route, { detail });
   }
 
   /** In the decision log too. */
-  listed({ id, decision }: KnownCall, { name }: Route, { method, shown, withheld, more, by }: ShownList): void {
-    if (!this.#has('info') || !this.#settings.lists) return;
-    const line = {
-      time: new Date().toISOString(),
-      level: 'info',
-      msg: 'list',
-      decision,
-      request_id: id,
-      route: name,
-      method,
-      shown,
-      withheld,
-      withheld_more: more > 0 ? more : undefined,
-      by,
-    };
-    this.#writeDecision(JSON.stringify(line));
+  listed(call: KnownCall, route: Route, { method, shown, withheld, more, by }: ShownList): void {
+    if (this.#settings.lists !== true) return;
+    const withheldMore = more > 0 ? more : undefined;
+    this.#writeAbout('list', call, route, { method, shown, withheld, withheld_more: withheldMore, by });
   }
 
   certificateInForce(expiresAt: Date): void {
@@ -102,6 +87,13 @@ export class Log implements Partial<Events> {
 
   #has(level: Level): boolean {
     return levels[level] >= levels[this.#settings.level];
+  }
+
+  /** Writes a line about a call that was decided before. */
+  #writeAbout(msg: string, { id, decision }: KnownCall, { name }: Route, fields: object): void {
+    if (!this.#has('info')) return;
+    const time = new Date().toISOString();
+    this.#writeDecision(JSON.stringify({ time, level: 'info', msg, decision, request_id: id, route: name, ...fields }));
   }
 
   #writeDecision(line: string): void {

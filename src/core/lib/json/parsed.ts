@@ -6,3 +6,15 @@ export function parsedJson(text: string): unknown {
     return undefined;
   }
 }
+
+/**
+ * JSON.stringify, `''` for what is no JSON; undefined for a value that nests thousands of levels deep, which JSON.parse
+ * can read and JSON.stringify cannot write.
+ */
+export function writtenJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return undefined;
+  }
+}
