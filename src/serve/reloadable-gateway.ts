@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { setTimeout as wait } from 'node:timers/promises';
 import { createAuthenticators } from '../tokens/authenticator.ts';
 import { tokenKey } from '../tokens/cached-verifier.ts';
 import { createServerClient } from '../tokens/servers/client.ts';
 import { StreamIndex, type OpenStream } from '../core/gateway/forward/open-streams.ts';
 import { bodyQuotaBytes } from '../core/gateway/listen/body.ts';
 import { createQuota, type Quota } from '../core/lib/fair-share.ts';
+import { loadOnce } from '../core/lib/single-flight.ts';
 import { UnderWay } from '../core/gateway/limit/under-way.ts';
 import { ConnectionPools } from '../core/gateway/forward/connection-pool.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -29,7 +29,6 @@ import { FRONT_DOOR } from '../ports/front-door.ts';
 import type { StoreState } from '../ports/shared.ts';
 import type { RateLimiters } from '../core/model/rate-limiter.ts';
 import type { Meters } from '../core/telemetry/metrics.ts';
-import { revocationsFor } from '../tokens/revoked-tokens.ts';
 import { createShared } from './shared.ts';
 
 /** The dependencies of a process, which tests replace. */
@@ -71,9 +70,11 @@ export interface ReloadableGateway {
  */
 export async function createReloadableGateway(config: Config, surroundings: Surroundings): Promise<ReloadableGateway> {
   const { log, events, clock, tracing } = surroundings;
-  const revalidateStreams = createRevalidation(streamsOfFrontDoor);
   const shared = createShared(events, (...event) => log.event(...event), clock, {
-    subscription: revocationsFor({ onRevoked: endTokens, onMissed: () => void revalidateStreams() }),
+    subscription: loadOnce(async () => {
+      const { frontDoorRevocations } = await import('./front-door-revocations.ts');
+      return frontDoorRevocations({ onRevoked: endTokens, streams: streamsOfFrontDoor });
+    }),
   });
   const open = new StreamIndex(tokenKey, clock);
   const capabilities = new OpenCapabilities({
@@ -276,45 +277,4 @@ type Clients = ConfigScope['clients'];
 
 function closeUnlessIn(kept: Clients, clients: Clients): void {
   for (const [name, client] of clients) if (kept.get(name) !== client) client.close();
-}
-
-/** The pause before the server is asked again about tokens for which it gave no answer. */
-const RETRY_MS = 2_000;
-
-/**
- * Creates the validation of all streams of one authorization server, after revocations were missed. It asks about one
- * token after another, so that a server that has just come back is not flooded, and asks again while the server is
- * unavailable. A refusal ends the streams of its token by itself. A later call takes the place of an earlier one.
- *
- * @param streams The open streams whose tokens the server issued.
- */
-export function createRevalidation(streams: () => readonly OpenStream[], retryMs = RETRY_MS): () => Promise<void> {
-  let newest = 0;
-  return async () => {
-    newest += 1;
-    const own = newest;
-    for (let left = streams(); left.length > 0; left = stillOpen(left)) {
-      const unanswered: OpenStream[] = [];
-      for (const stream of left) {
-        if (own !== newest) return;
-        if (!(await isAnswered(stream))) unanswered.push(stream);
-      }
-      left = unanswered;
-      if (left.length > 0) await wait(retryMs, undefined, { ref: false });
-    }
-  };
-
-  function stillOpen(left: readonly OpenStream[]): readonly OpenStream[] {
-    const open = new Set(streams());
-    return left.filter((stream) => open.has(stream));
-  }
-}
-
-async function isAnswered({ held }: OpenStream): Promise<boolean> {
-  try {
-    await held?.revalidate();
-    return true;
-  } catch (error) {
-    return !(error instanceof Denial && error.reason === 'authorization_server.unavailable');
-  }
 }

@@ -59,8 +59,8 @@ interface UsedStore extends SharedStore {
 }
 
 interface SharedParts {
-  /** What the front door publishes. */
-  readonly subscription?: StoreParts['subscription'];
+  /** Loads what listens to the front door. */
+  readonly subscription?: () => Promise<StoreParts['subscription']>;
   /** The timeout of a command; default: that of the store. */
   readonly commandMs?: number | undefined;
 }
@@ -87,7 +87,7 @@ export function createShared(
       clock,
       log,
       observer,
-      subscription: hasFrontDoor ? subscription : undefined,
+      subscription: hasFrontDoor ? await subscription?.() : undefined,
       commandMs,
       connection: connectionWith(about),
     });

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { OpenStream } from '../../src/core/gateway/forward/open-streams.ts';
 import { Denial } from '../../src/core/model/denial.ts';
-import { createRevalidation } from '../../src/serve/reloadable-gateway.ts';
+import { createRevalidation } from '../../src/serve/front-door-revocations.ts';
 
 const away = new Denial('authorization_server.unavailable', 'no answer');
 

@@ -143,7 +143,7 @@ export async function replicaAt(
 ): Promise<Replica> {
   const shared = createShared(told.observer, told.log, clock, {
     commandMs,
-    subscription: revocations && revocationsFor(revocations),
+    subscription: async () => revocations && revocationsFor(revocations),
   });
   opened.push(() => shared.close());
   (await shared.prepare({ url, onFailure }, key, revocations !== undefined)).use();
