@@ -210,8 +210,8 @@ export async function start(config: Config, options: StartOptions = {}): Promise
     endTokens: service.endTokens,
     kept,
     async reload(next) {
-      kept?.use(next);
       await service.reload(next);
+      kept?.use(next);
       admin?.reload(next.admin);
       Object.assign(inForce, { config: next, since: clock(), problems: [], kept: [] } satisfies InForce);
     },
