@@ -126,9 +126,9 @@ function listingStep(unlisted: Unlisted, because: string | undefined): Step {
  * must see all of it.
  */
 function otherMemberSteps(entry: Entry): readonly Step[] {
-  const { key, rule, because } = entry;
+  const { rule, because } = entry;
   const bindsArguments = entry.arguments.length > 0 || [...entry.parts.values()].some((part) => part.bindsArguments);
-  if ((key !== 'tools' && key !== 'prompts') || !bindsArguments) return [];
+  if (!bindsArguments) return [];
   return [
     {
       on: 'other member',

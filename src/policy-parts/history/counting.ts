@@ -16,7 +16,7 @@ import { amountOf, type HistoryRule, type PastRule, type QuotaRule } from './rul
 import { kindOf } from '../../core/lib/json/describe-value.ts';
 import type { Entry } from '../../core/policy/entry.ts';
 import type { Listing } from '../../core/policy/listing.ts';
-import type { PolicyFault } from '../../core/policy/document.ts';
+import type { PolicyFault, Scalar } from '../../core/policy/document.ts';
 import { otherMemberOf } from '../../core/policy/plan.ts';
 
 /** Reports calls that rules look back at and that the policy never allows: none of them can come before. */
@@ -276,16 +276,17 @@ function comparedValues(
     }
     if (typeof value === 'object' || value === unreachable) return { argument, found: kindOf(value) };
     if (values === undefined) continue;
-    const exactly = kind === 'after' && typeof value === 'number' ? argument.read(exact()) : value;
-    values += lengthPrefixed([plainNumber(kind === 'after' ? JSON.stringify(exactly) : withDouble(value))]);
+    const text = kind === 'after' ? JSON.stringify(argument.read(exact())) : asDouble(value as Scalar);
+    values += lengthPrefixed([plainNumber(text)]);
   }
   return values;
 }
 
-/** What is a number to some servers, as the text of the double that they read; else the value as text. */
-function withDouble(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const double = typeof value === 'number' || /^-?[0-9]/.test(text) ? Number(value) : Number.NaN;
+/** The double that a value is to some servers, as text; else its text. */
+function asDouble(value: Scalar): string {
+  const text = String(value);
+  // JavaScript reads 0 in an empty text.
+  const double = text.trim() === '' ? Number.NaN : Number(text);
   return Number.isNaN(double) ? text : String(double);
 }
 

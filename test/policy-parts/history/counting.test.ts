@@ -276,7 +276,9 @@ describe('same', () => {
     [7, 8, false],
     ['A', 'a', false],
     [true, 1, false],
+    [7, ' 7', true],
     ['', ' ', false],
+    [0, ' ', false],
   ])('never_after compares %j with %j by text: %j', (earlier, later, isSame) => {
     expect(isForbidden({ id: earlier, to }, { id: later, to })).toBe(isSame);
   });
