@@ -54,7 +54,11 @@ test.each<[title: string, yaml: () => string, fault: RegExp]>([
     () => open(taken()),
     /^127\.0\.0\.1:\d+ is in use: stop the process that listens there, or /,
   ],
-  ['an admin port in use', () => open('127.0.0.1:0', taken()), /^127\.0\.0\.1:\d+ is in use: .* listen or admin in /],
+  [
+    'an admin port in use',
+    () => open('127.0.0.1:0', taken()),
+    /^127\.0\.0\.1:\d+ is in use: .* change listen, admin or front_door\.listen$/,
+  ],
   ['a foreign address', () => open('192.0.2.1:8080'), /^192\.0\.2\.1:8080 is not an address of this machine$/],
   [
     'an unknown name',
