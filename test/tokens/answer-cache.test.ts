@@ -122,6 +122,17 @@ describe('an answer', () => {
     expect(cache.get('key')).toEqual({ of: 'answer 1' });
   });
 
+  test('is there to evict once, and never in a cache that keeps none', async () => {
+    for (const [max, found] of [
+      [1, [true, false]],
+      [0, [false, false]],
+    ] as const) {
+      const cache = new AnswerCache<Value>({ clock: () => now, max });
+      await cache.obtain('key', question);
+      expect([cache.evict('key'), cache.evict('key')]).toEqual(found);
+    }
+  });
+
   test.for([null, {}, 1])('that replicas share and that is unusable is asked for again: %j', async (answer) => {
     stored.set('exchange key', { answer, expiresAt: now + 60_000 });
     expect(await replica().obtain('key', question)).toEqual({ of: 'answer 1' });
