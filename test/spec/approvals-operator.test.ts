@@ -45,7 +45,7 @@ describe('operators', () => {
     startWorld({
       admin: `{ listen: '127.0.0.1:0', token: '${adminToken}' }`,
       top: `approvals: { authorization_servers: [main], notify: { url: '${hook.url}/hook', secret: 'of-the-hook' } }`,
-      routes: ['name: tools, path: /mcp, protocol: mcp, policy: tools, upstream: { url: "UPSTREAM/mcp" }'],
+      routes: ['name: tools, path: /mcp, protocol: mcp, query: pass, policy: tools, upstream: { url: "UPSTREAM/mcp" }'],
       policies: { tools: 'tools: { pay: { approval: { by: { claims: { role: boss } }, shows: [/amount] } } }' },
       claims: { aud: 'http://gateway.test/mcp', client_id: 'agent' },
     }),
@@ -58,9 +58,9 @@ describe('operators', () => {
     });
   });
 
-  const pay = async (amount: number | string) =>
+  const pay = async (amount: number | string, target = '/mcp') =>
     world.post(
-      '/mcp',
+      target,
       await world.token(),
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":{"amount":${amount},"pin":"of-alice"}}}`,
     );
@@ -123,6 +123,9 @@ describe('operators', () => {
         ),
       );
       expect(listed.shown).not.toContain('\u001b');
+      const elsewhere = idOf(await pay(40, '/mcp?account=2'));
+      const place = `^${elsewhere}  pending  tools  pay  at /mcp\\?account=2  {"amount":40}  `;
+      expect((await run({}, options)).shown).toMatch(new RegExp(place, 'm'));
       const json = (await run({}, { ...options, json: true })).shown;
       expect(json).toContain('[9007199254740993,"\\u001b[2J\\u009b2J\\u202e"]');
       expect(json).not.toMatch(/[\u007f-\u009f\u202e]/);

@@ -61,6 +61,7 @@ function lineOf(approval: unknown): string {
   const isOver = status === 'expired' || status === 'used';
   const parts = [
     ...[id, status, route, name ?? path ?? method].map(word),
+    name === undefined || path === undefined ? '' : `at ${word(path)}`,
     args === undefined ? '' : JSON.stringify(args),
     unshown === undefined ? '' : `and ${JSON.stringify(hidden)} more: ${JSON.stringify(unshown)}`,
     `by ${word(subject ?? issuer)} with ${word(client ?? 'an unknown client')}`,
